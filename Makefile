@@ -1,0 +1,60 @@
+# Footplate: `make help` lists what can be done; `make run` and `make test` are all a newcomer needs.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+AGENTS := tests/agents/node_modules
+PYTEST := $(BIN)/python -m pytest
+
+.PHONY: help run try test test-all test-fast check format reference bench clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(VENV)/.ready: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit("Footplate needs Python 3.11 or newer; this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+$(AGENTS)/.ready: tests/agents/package.json tests/agents/package-lock.json
+	cd tests/agents && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+run: $(VENV)/.ready ## a guided tour with the built-in mock agent, in this terminal
+	@$(BIN)/footplate run --engine mock demo
+
+try: $(VENV)/.ready $(AGENTS)/.ready ## the real Claude CLI on a scripted model, in a closed environment: make try ARGS='run "hello"'
+	@$(BIN)/python scripts/try.py $(ARGS)
+
+test: $(VENV)/.ready $(AGENTS)/.ready ## the whole suite (the real CLI end to end; the older one where it matters)
+	$(PYTEST) tests/unit tests/contract -n 2 -m 'not e2e'
+	$(PYTEST) tests/e2e tests/contract -n 2 -m e2e
+
+test-all: $(VENV)/.ready $(AGENTS)/.ready ## every end-to-end test on every Claude CLI version
+	$(PYTEST) tests -n 2 --all-versions
+
+test-fast: $(VENV)/.ready ## unit and contract tests only
+	$(PYTEST) tests/unit tests/contract -n 2 -m 'not e2e'
+
+check: $(VENV)/.ready ## ruff, mypy --strict, import-linter
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.ready ## let ruff put the code in order
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+reference: $(VENV)/.ready ## write the generated pages of docs/reference anew
+	$(BIN)/python scripts/schema.py
+	$(BIN)/python scripts/reference.py
+
+bench: $(VENV)/.ready ## speed and memory as ratios against peers, in one run: make bench ARGS='--quick'
+	$(BIN)/python -m bench $(ARGS)
+
+clean: ## remove everything that the targets above made
+	rm -rf $(VENV) $(AGENTS) bench/peers/.venv bench/peers/node_modules dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,398 @@
+"""Every exception of the product, one tree.
+
+    FootplateError
+    ├── RequestError            the caller can fix it
+    │   ├── InvalidValue          a value that cannot be used
+    │   ├── UnknownEngine         no engine of that name
+    │   ├── UnknownSession        no session of that id
+    │   ├── SessionBusy           another writer holds the engine's session
+    │   └── UnsupportedOption     the engine, or this version of it, cannot do that
+    ├── EngineError             the agent's side
+    │   ├── EngineNotFound        its program is not on this machine
+    │   ├── EngineNotExecutable   its program cannot be started
+    │   ├── EngineRefused         it will not start like this (root, licence, folder)
+    │   └── EngineGone            it died, or its pipes are closed
+    ├── HostError               the machine's side
+    │   ├── KeeperGone            the parent of the agents is not there any more
+    │   ├── SpawnFailed           the operating system refused to start a program
+    │   └── LockHeld              another process holds a lock
+    ├── StoreError              the store's side
+    │   ├── StoreFailed           its disk or file failed; it takes no more writes until it is opened again
+    │   │   ├── StoreFull           no space is left for it
+    │   │   ├── StoreReadOnly       its file or folder cannot be written
+    │   │   └── StoreCorrupt        its file is damaged, or is no store of Footplate
+    │   ├── StoreBusy             another program holds its file for too long
+    │   ├── StoreTooNew           a newer Footplate wrote it
+    │   ├── StoreClosed           it was closed already
+    │   ├── WrongEpoch            another owner has the session now
+    │   ├── WrongSequence         the log is not where the writer thinks it is
+    │   ├── WrongVersion          the document changed in between
+    │   └── CursorLost            the log does not have what a reader says it has read
+    ├── ConfigError             the settings cannot be used
+    └── ProtocolError           a peer broke the rules of its own wire
+
+Failure of a *run* is an event (`TurnEnded(ok=False)`), failure of a *call* is an exception; never both.
+Each class has a stable `code`, the HTTP `status` it becomes, whether trying again can help, and builds
+its own message: what failed, with which value, what to do next.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class FootplateError(Exception):
+    """Root of the tree; catch it to catch everything Footplate raises on purpose."""
+
+    code: ClassVar[str] = "error"
+    title: ClassVar[str] = "Error"
+    status: ClassVar[int] = 500
+    retryable: ClassVar[bool] = False
+
+
+class RequestError(FootplateError):
+    """The caller asked for something that cannot be; a changed call may work."""
+
+    code: ClassVar[str] = "invalid_request"
+    title: ClassVar[str] = "Invalid request"
+    status: ClassVar[int] = 400
+
+
+class InvalidValue(RequestError):
+    """A value that cannot be used, with what would be."""
+
+    def __init__(self, name: str, value: object, expected: str) -> None:
+        self.name = name
+        self.value = value
+        self.expected = expected
+        super().__init__(f"{name}: {value!r} cannot be used; expected {expected}")
+
+
+class UnknownEngine(RequestError):
+    """No engine of that name is known."""
+
+    code: ClassVar[str] = "unsupported_agent"
+    title: ClassVar[str] = "Unknown engine"
+
+    def __init__(self, name: str, known: tuple[str, ...]) -> None:
+        self.name = name
+        self.known = known
+        super().__init__(f"unknown engine {name!r}; known engines: {', '.join(known)}")
+
+
+class UnknownSession(RequestError):
+    """No session of that id is known."""
+
+    code: ClassVar[str] = "session_not_found"
+    title: ClassVar[str] = "Session not found"
+    status: ClassVar[int] = 404
+
+    def __init__(self, session: str) -> None:
+        self.session = session
+        super().__init__(f"no session {session!r}; `footplate sessions` lists the known ones")
+
+
+class SessionBusy(RequestError):
+    """Another writer holds the engine's session."""
+
+    code: ClassVar[str] = "session_busy"
+    title: ClassVar[str] = "Session busy"
+    status: ClassVar[int] = 409
+    retryable: ClassVar[bool] = True
+
+    def __init__(self, key: str, holder: str) -> None:
+        self.key = key
+        self.holder = holder
+        super().__init__(f"session {key} is in use by {holder}; wait for it to end or stop it first")
+
+
+class UnsupportedOption(RequestError):
+    """The engine, or this version of it, cannot do what was asked."""
+
+    code: ClassVar[str] = "unsupported_option"
+    title: ClassVar[str] = "Unsupported option"
+
+    def __init__(self, engine: str, option: str, advice: str) -> None:
+        self.engine = engine
+        self.option = option
+        super().__init__(f"{engine} does not support {option}; {advice}")
+
+
+class EngineError(FootplateError):
+    """Something on the agent's side."""
+
+    code: ClassVar[str] = "engine_error"
+    title: ClassVar[str] = "Engine error"
+    status: ClassVar[int] = 502
+
+
+class EngineNotFound(EngineError):
+    """The agent's program is not on this machine."""
+
+    code: ClassVar[str] = "agent_not_installed"
+    title: ClassVar[str] = "Agent not installed"
+    status: ClassVar[int] = 404
+
+    def __init__(self, engine: str, program: str, advice: str) -> None:
+        self.engine = engine
+        self.program = program
+        super().__init__(f"{engine}: {program!r} was not found; {advice}")
+
+
+class EngineNotExecutable(EngineError):
+    """The agent's program is there and cannot be started."""
+
+    code: ClassVar[str] = "agent_not_executable"
+    title: ClassVar[str] = "Agent not executable"
+
+    def __init__(self, engine: str, program: str, reason: str) -> None:
+        self.engine = engine
+        self.program = program
+        super().__init__(f"{engine}: {program!r} cannot be started: {reason}; check the file and its mode")
+
+
+class EngineRefused(EngineError):
+    """The agent will not start like this."""
+
+    code: ClassVar[str] = "agent_refused"
+    title: ClassVar[str] = "Agent refused to start"
+    status: ClassVar[int] = 400
+
+    def __init__(self, engine: str, reason: str, advice: str) -> None:
+        self.engine = engine
+        super().__init__(f"{engine} refused to start: {reason}; {advice}")
+
+
+class EngineGone(EngineError):
+    """The agent died, or its pipes are closed."""
+
+    code: ClassVar[str] = "agent_process_exited"
+    title: ClassVar[str] = "Agent process exited"
+
+    def __init__(self, engine: str, reason: str) -> None:
+        self.engine = engine
+        super().__init__(f"{engine} is gone: {reason}")
+
+
+class HostError(FootplateError):
+    """Something on the machine's side."""
+
+    code: ClassVar[str] = "host_error"
+    title: ClassVar[str] = "Host error"
+
+
+class KeeperGone(HostError):
+    """The keeper, parent of the agents, is not there any more."""
+
+    code: ClassVar[str] = "keeper_gone"
+    title: ClassVar[str] = "Keeper gone"
+    retryable: ClassVar[bool] = True
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the keeper is gone: {reason}; its agents are ended, start them again")
+
+
+class SpawnFailed(HostError):
+    """The operating system refused to start a program."""
+
+    code: ClassVar[str] = "spawn_failed"
+    title: ClassVar[str] = "Spawn failed"
+
+    def __init__(self, program: str, errno: int, reason: str, *, stage: str) -> None:
+        self.program = program
+        self.errno = errno
+        self.reason = reason
+        self.stage = stage
+        super().__init__(f"{program!r} could not be started ({stage}): {reason}")
+
+
+class LockHeld(HostError):
+    """Another process holds a lock."""
+
+    code: ClassVar[str] = "lock_held"
+    title: ClassVar[str] = "Lock held"
+    status: ClassVar[int] = 409
+    retryable: ClassVar[bool] = True
+
+    def __init__(self, key: str, holder: str) -> None:
+        self.key = key
+        self.holder = holder
+        super().__init__(f"{key} is held by {holder}; wait for it to end or stop it first")
+
+
+class StoreError(FootplateError):
+    """Something on the store's side."""
+
+    code: ClassVar[str] = "store_error"
+    title: ClassVar[str] = "Store error"
+
+
+class StoreFailed(StoreError):
+    """The store's disk or file failed. It takes no more writes until it is opened again; what it has can be read."""
+
+    code: ClassVar[str] = "store_failed"
+    title: ClassVar[str] = "Store failed"
+    status: ClassVar[int] = 503
+    advice: ClassVar[str] = "look at the disk and the system's log, then start Footplate again"
+
+    def __init__(self, where: str, reason: str) -> None:
+        self.where = where
+        self.reason = reason
+        super().__init__(f"the store {where} failed: {reason}; {self.advice}")
+
+
+class StoreFull(StoreFailed):
+    """No space is left for the store."""
+
+    code: ClassVar[str] = "store_full"
+    title: ClassVar[str] = "Store full"
+    status: ClassVar[int] = 507
+    advice: ClassVar[str] = "free some space (or raise the store's limit), then start Footplate again"
+
+
+class StoreReadOnly(StoreFailed):
+    """The store's file or folder cannot be written."""
+
+    code: ClassVar[str] = "store_read_only"
+    title: ClassVar[str] = "Store read-only"
+    advice: ClassVar[str] = "make the data folder and the files in it writable, then start Footplate again"
+
+
+class StoreCorrupt(StoreFailed):
+    """The store's file is damaged, or is no store of Footplate."""
+
+    code: ClassVar[str] = "store_corrupt"
+    title: ClassVar[str] = "Store corrupt"
+    status: ClassVar[int] = 500
+    advice: ClassVar[str] = "keep a copy of the file, put the latest backup in its place, then start Footplate again"
+
+
+class StoreBusy(StoreError):
+    """Another program holds the store's file for too long."""
+
+    code: ClassVar[str] = "store_busy"
+    title: ClassVar[str] = "Store busy"
+    status: ClassVar[int] = 503
+    retryable: ClassVar[bool] = True
+
+    def __init__(self, where: str, reason: str) -> None:
+        self.where = where
+        super().__init__(f"the store {where} is held by another program: {reason}; end that program and try again")
+
+
+class StoreTooNew(StoreError):
+    """A newer Footplate wrote the store."""
+
+    code: ClassVar[str] = "store_too_new"
+    title: ClassVar[str] = "Store too new"
+
+    def __init__(self, where: str, found: int, known: int) -> None:
+        self.where = where
+        self.found = found
+        self.known = known
+        super().__init__(
+            f"the store {where} has schema {found} and this version knows up to {known}; "
+            "start the newer Footplate, or put back the backup made before the upgrade"
+        )
+
+
+class StoreClosed(StoreError):
+    """The store was closed already."""
+
+    code: ClassVar[str] = "store_closed"
+    title: ClassVar[str] = "Store closed"
+    status: ClassVar[int] = 503
+    retryable: ClassVar[bool] = True
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        super().__init__(f"the store {where} is closed; open it again")
+
+
+class WrongEpoch(StoreError):
+    """Another owner has the session now (or nobody claimed it yet)."""
+
+    code: ClassVar[str] = "wrong_epoch"
+    title: ClassVar[str] = "Wrong epoch"
+    status: ClassVar[int] = 409
+
+    def __init__(self, session: str, epoch: int, current: int) -> None:
+        self.session = session
+        self.epoch = epoch
+        self.current = current
+        why = f"its owner has epoch {current}" if current else "nobody has claimed it"
+        super().__init__(f"epoch {epoch} may not write session {session}: {why}; stop, and claim the session first")
+
+
+class WrongSequence(StoreError):
+    """The log is not where the writer thinks it is."""
+
+    code: ClassVar[str] = "wrong_sequence"
+    title: ClassVar[str] = "Wrong sequence"
+    status: ClassVar[int] = 409
+
+    def __init__(self, session: str, expected: int, actual: int) -> None:
+        self.session = session
+        self.expected = expected
+        self.actual = actual
+        super().__init__(
+            f"session {session} was expected at event {expected} and is at {actual}; read on from there and try again"
+        )
+
+
+class WrongVersion(StoreError):
+    """The document changed in between."""
+
+    code: ClassVar[str] = "wrong_version"
+    title: ClassVar[str] = "Wrong version"
+    status: ClassVar[int] = 409
+    retryable: ClassVar[bool] = True
+
+    def __init__(self, document: str, expected: int, actual: int) -> None:
+        self.document = document
+        self.expected = expected
+        self.actual = actual
+        super().__init__(
+            f"document {document} was expected at version {expected} and is at {actual}; read it again and try again"
+        )
+
+
+class CursorLost(StoreError):
+    """The log does not have what a reader says it has read: a power cut took it, or the session was deleted."""
+
+    code: ClassVar[str] = "cursor_lost"
+    title: ClassVar[str] = "Cursor lost"
+    status: ClassVar[int] = 410
+
+    def __init__(self, session: str, after: int, last_seq: int, epoch: int) -> None:
+        self.session = session
+        self.after = after
+        self.last_seq = last_seq
+        self.epoch = epoch
+        super().__init__(
+            f"session {session} has no such event {after} any more (it is at {last_seq}, epoch {epoch}); "
+            "read it again from the beginning"
+        )
+
+
+class ConfigError(FootplateError):
+    """The settings cannot be used."""
+
+    code: ClassVar[str] = "config_error"
+    title: ClassVar[str] = "Settings cannot be used"
+
+    def __init__(self, where: str, problem: str, advice: str) -> None:
+        self.where = where
+        super().__init__(f"{where}: {problem}; {advice}")
+
+
+class ProtocolError(FootplateError):
+    """A peer broke the rules of its own wire."""
+
+    code: ClassVar[str] = "protocol_error"
+    title: ClassVar[str] = "Protocol error"
+    status: ClassVar[int] = 502
+
+    def __init__(self, peer: str, problem: str) -> None:
+        self.peer = peer
+        super().__init__(f"{peer}: {problem}")

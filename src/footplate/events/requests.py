@@ -1,0 +1,95 @@
+"""Requests of the agent to a person, and the answers they can get."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from footplate.events.base import OptionalRaw
+from footplate.events.ids import RequestId, ToolCallId
+from footplate.events.tools import Question
+
+RequestKind = Literal["permission", "question", "plan"]
+RequestState = Literal["open", "answered", "applied", "rejected", "withdrawn", "unanswered"]
+OptionKind = Literal["allow_once", "allow_session", "allow_always", "deny", "deny_and_stop", "other"]
+Scope = Literal["once", "session", "always"]
+
+
+class RequestOption(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """One way to answer by a single choice; `id` is what an answer names."""
+
+    id: str
+    label: str
+    kind: OptionKind = "other"
+
+
+class Suggestion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """A lasting rule that the engine proposes, with the place where it would be kept."""
+
+    label: str
+    destination: Literal["session", "local", "project", "user", ""] = ""
+    raw: OptionalRaw = None
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """What the agent wants to know or to be allowed. Waits as long as it must."""
+
+    id: RequestId
+    kind: RequestKind
+    title: str
+    tool: str = ""
+    call: ToolCallId | None = None
+    agent: str = ""
+    description: str = ""
+    reason: str = ""
+    reason_type: str = ""
+    blocked_path: str = ""
+    input: OptionalRaw = None
+    options: tuple[RequestOption, ...] = ()
+    suggestions: tuple[Suggestion, ...] = ()
+    questions: tuple[Question, ...] = ()
+    plan: str = ""
+    plan_file: str = ""
+    allowed_prompts: tuple[str, ...] = ()
+
+
+class AnswerBase(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", omit_defaults=True, gc=False):
+    """Base of all answers; the tag stands in `type`."""
+
+
+class Allow(AnswerBase, frozen=True, kw_only=True, tag="allow"):
+    """Yes: once, for the session, or always (by one of the engine's suggestions), the input changed or not."""
+
+    scope: Scope = "once"
+    suggestion: int | None = None
+    updated_input: OptionalRaw = None
+    mode: str = ""
+
+
+class Deny(AnswerBase, frozen=True, kw_only=True, tag="deny"):
+    """No, with words for the agent; `interrupt` stops the turn as well."""
+
+    message: str = ""
+    interrupt: bool = False
+
+
+class Choose(AnswerBase, frozen=True, kw_only=True, tag="choose"):
+    """One of the request's options, by its id."""
+
+    option: str
+
+
+class Reply(AnswerBase, frozen=True, kw_only=True, tag="reply"):
+    """Answers to questions: question text -> label, several labels, or free text."""
+
+    answers: dict[str, str | list[str]]
+
+
+class Decline(AnswerBase, frozen=True, kw_only=True, tag="decline"):
+    """The person will not answer the questions."""
+
+    message: str = ""
+
+
+Answer = Allow | Deny | Choose | Reply | Decline
