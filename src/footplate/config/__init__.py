@@ -1,0 +1,1 @@
+"""Settings, read once into frozen structs: one TOML file, overridden by the environment."""

@@ -1,0 +1,116 @@
+"""The settings of the product as one frozen value, and the one way to read them.
+
+A section of an engine is kept as it was read: the engine owns its shape and converts it with `read_section`, so that
+an engine from elsewhere has settings of its own without a change here.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from footplate.config.places import settings_file
+from footplate.errors import ConfigError
+
+PREFIX = "FOOTPLATE__"
+
+Section = dict[str, object]
+T = TypeVar("T")
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the operator decided. Every field has a default: no file is needed."""
+
+    default_engine: Annotated[str, Meta(description="the engine when nothing else names one")] = "claude"
+    engines: dict[str, Section] = {}
+
+
+class CommonSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What every engine's section may hold, whatever else the engine itself knows."""
+
+    run_timeout_s: Annotated[float | None, Meta(description="stop a run of this engine after so many seconds")] = None
+
+
+COMMON = frozenset(field.name for field in msgspec.structs.fields(CommonSettings))
+
+
+def common_settings(settings: Settings, engine: str) -> CommonSettings:
+    """The part of an engine's section that means the same for all of them."""
+    return read_section(CommonSettings, settings.engines.get(engine, {}), where=f"[engines.{engine}]")
+
+
+def own_section(settings_of_engine: Mapping[str, object]) -> Section:
+    """The part of an engine's section that only the engine understands."""
+    return {key: value for key, value in settings_of_engine.items() if key not in COMMON}
+
+
+def load_settings(environ: Mapping[str, str]) -> Settings:
+    """The settings file (none is fine unless it was named) with `FOOTPLATE__A__B` overrides on top."""
+    path = settings_file(environ)
+    table = _read_table(path, required="FOOTPLATE_CONFIG" in environ)
+    for name, value in environ.items():
+        if name.startswith(PREFIX):
+            _override(table, name, value)
+    return read_section(Settings, table, where=str(path))
+
+
+def read_section(shape: type[T], table: Mapping[str, object], *, where: str) -> T:
+    """The table as the given struct; an unknown key or a wrong value is a `ConfigError` that says what to write."""
+    try:
+        return msgspec.convert(table, shape)
+    except msgspec.ValidationError as problem:
+        raise ConfigError(where, str(problem), _advice(shape, str(problem))) from problem
+
+
+def _read_table(path: Path, *, required: bool) -> Section:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        if required:
+            raise ConfigError(str(path), "no such file", "create it or unset FOOTPLATE_CONFIG") from None
+        return {}
+    except (OSError, UnicodeDecodeError) as problem:
+        raise ConfigError(str(path), str(problem), "make it a readable UTF-8 file") from problem
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        raise ConfigError(str(path), f"not TOML: {problem}", "mend that line") from problem
+
+
+def _override(table: Section, name: str, value: str) -> None:
+    keys = name.removeprefix(PREFIX).lower().split("__")
+    if not all(keys):
+        raise ConfigError(name, "an empty part between the underscores", "write FOOTPLATE__SECTION__KEY")
+    place = table
+    for key in keys[:-1]:
+        inner = place.setdefault(key, {})
+        if not isinstance(inner, dict):
+            raise ConfigError(name, f"{key!r} is a value, not a section", "name the setting itself")
+        place = inner
+    place[keys[-1]] = _parse_value(value)
+
+
+def _parse_value(text: str) -> object:
+    """A TOML value where the text is one (`true`, `3`, `["a"]`), else the text itself."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _advice(shape: type, problem: str) -> str:
+    match = re.search(r"unknown field `([^`]+)`", problem)
+    if match is None:
+        return "mend the value"
+    known = [field.name for field in msgspec.structs.fields(shape)]
+    close = difflib.get_close_matches(match[1], known, n=1)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    return f"known settings here: {', '.join(known)}"

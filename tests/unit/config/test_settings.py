@@ -1,0 +1,82 @@
+"""Settings: one file, overridden by the environment, and an error that says what to write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from footplate.config.places import data_folder, settings_file
+from footplate.config.settings import Settings, common_settings, load_settings
+from footplate.errors import ConfigError
+
+
+def _file(folder: Path, text: str) -> dict[str, str]:
+    path = folder / "footplate.toml"
+    path.write_text(text)
+    return {"FOOTPLATE_CONFIG": str(path)}
+
+
+def test_no_file_gives_the_defaults(tmp_path: Path) -> None:
+    assert load_settings({"HOME": str(tmp_path)}) == Settings()
+
+
+def test_the_file_is_found_in_the_config_folder(tmp_path: Path) -> None:
+    path = tmp_path / ".config" / "footplate" / "footplate.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text('default_engine = "mock"\n')
+    assert settings_file({"HOME": str(tmp_path)}) == path
+    assert load_settings({"HOME": str(tmp_path)}).default_engine == "mock"
+
+
+def test_xdg_folders_are_honoured() -> None:
+    assert settings_file({"XDG_CONFIG_HOME": "/c"}) == Path("/c/footplate/footplate.toml")
+    assert data_folder({"XDG_DATA_HOME": "/d"}) == Path("/d/footplate")
+    assert data_folder({"HOME": "/h"}) == Path("/h/.local/share/footplate")
+    assert data_folder({"FOOTPLATE_DATA_DIR": "/x", "XDG_DATA_HOME": "/d"}) == Path("/x")
+
+
+def test_a_variable_overrides_the_file(tmp_path: Path) -> None:
+    env = _file(tmp_path, 'default_engine = "codex"\n[engines.claude]\nmodel = "sonnet"\n')
+    env |= {
+        "FOOTPLATE__DEFAULT_ENGINE": "mock",
+        "FOOTPLATE__ENGINES__CLAUDE__MODEL": "opus",
+        "FOOTPLATE__ENGINES__CLAUDE__ALLOWED_TOOLS": '["Read"]',
+        "FOOTPLATE__ENGINES__CLAUDE__RUN_TIMEOUT_S": "2.5",
+    }
+    settings = load_settings(env)
+    assert settings.default_engine == "mock"
+    assert settings.engines["claude"] == {"model": "opus", "allowed_tools": ["Read"], "run_timeout_s": 2.5}
+    assert common_settings(settings, "claude").run_timeout_s == 2.5
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('defalt_engine = "x"', "did you mean 'default_engine'?"),
+        ("zzz = 1", "known settings here: default_engine, engines"),
+        ("default_engine = 3", "Expected `str`, got `int`"),
+        ("default_engine = ", "not TOML"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_told_with_what_to_do(tmp_path: Path, text: str, told: str) -> None:
+    env = _file(tmp_path, text)
+    with pytest.raises(ConfigError) as caught:
+        load_settings(env)
+    assert told in str(caught.value)
+    assert env["FOOTPLATE_CONFIG"] in str(caught.value)
+
+
+def test_a_named_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no such file"):
+        load_settings({"FOOTPLATE_CONFIG": str(tmp_path / "none.toml")})
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("FOOTPLATE__DEFAULT_ENGINE__X", "is a value, not a section"), ("FOOTPLATE__A____B", "an empty part")],
+)
+def test_a_variable_that_fits_nowhere_is_an_error(tmp_path: Path, name: str, told: str) -> None:
+    env = _file(tmp_path, 'default_engine = "mock"\n')
+    with pytest.raises(ConfigError, match=told):
+        load_settings({**env, name: "x"})
