@@ -1,0 +1,1 @@
+"""What the machine offers: child processes through the keeper, lines, environments, locks."""

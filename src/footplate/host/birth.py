@@ -1,0 +1,132 @@
+"""How a child of the keeper becomes an agent: what happens between fork and exec. Standard library only."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import sys
+
+from .channel import close_all
+
+TYPE_CHECKING = False  # the keeper must not pay for `typing`
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, NoReturn
+
+VARIABLE = "FOOTPLATE_RUN"
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+
+
+def open_pipes(count: int) -> list[tuple[int, int]]:
+    """Open that many pipes, or none."""
+    pairs: list[tuple[int, int]] = []
+    try:
+        while len(pairs) < count:
+            pairs.append(os.pipe())
+    except OSError:
+        close_all(fd for pair in pairs for fd in pair)
+        raise
+    return pairs
+
+
+def load_prctl() -> Callable[[int, int], int] | None:
+    """Give prctl where there is one."""
+    if sys.platform != "linux":
+        return None
+    try:
+        import ctypes  # noqa: PLC0415  half a megabyte, and not in every Python
+
+        prctl = ctypes.CDLL(None, use_errno=True).prctl
+    except (ImportError, OSError, AttributeError):
+        return None
+    return lambda option, value: int(prctl(option, value, 0, 0, 0))
+
+
+class Setting:
+    """What every child of one keeper needs to know before exec; made once, when signals are as they stay."""
+
+    def __init__(self) -> None:
+        self.parent = os.getpid()
+        self.prctl = load_prctl()
+        self.signals = changed_signals()
+
+    def adopt_strays(self) -> None:
+        """Become the one to whom orphans below us are given."""
+        if self.prctl:
+            self.prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+class Plan:
+    """A spawn request in bytes, ready for exec; what exec would refuse is refused here."""
+
+    def __init__(self, request: dict[str, Any], marker: str) -> None:
+        self.argv = [encode(part) for part in request["argv"]]
+        self.env = {encode(name): encode(value) for name, value in request["env"].items()}
+        self.env[VARIABLE.encode()] = encode(marker)
+        self.cwd = encode(request["cwd"])
+        self.pdeathsig = int(request.get("pdeathsig", signal.SIGKILL))
+        if not self.argv or not self.argv[0]:
+            raise ValueError("argv is empty")
+
+
+def encode(text: str) -> bytes:
+    """Turn a string into what the system calls take."""
+    data = text.encode("utf-8", "surrogateescape")
+    if b"\0" in data:
+        raise ValueError("a string holds a null byte")
+    return data
+
+
+def changed_signals() -> list[int]:
+    """Name the signals that are not as a new program should find them."""
+    changeable = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
+    return [s for s in changeable if signal.getsignal(s) not in (signal.SIG_DFL, None)]
+
+
+def become(plan: Plan, fds: list[int], report: int, setting: Setting) -> NoReturn:
+    """Turn a fresh child into the agent; what fails is written to `report`, which exec closes.
+
+    Every descriptor of the keeper is close-on-exec, so the agent gets these three and no other.
+    """
+    stage = "exec"
+    try:
+        os.setsid()
+        restore_signals(setting.signals)
+        for target, fd in enumerate(fds):
+            os.dup2(fd, target)
+        if setting.prctl and plan.pdeathsig:
+            setting.prctl(PR_SET_PDEATHSIG, plan.pdeathsig)
+            if os.getppid() != setting.parent:  # the keeper died before the line above
+                os._exit(127)
+        stage = "cwd"
+        os.chdir(plan.cwd)
+        stage = "exec"
+        execute(plan.argv, plan.env)
+    except (OSError, ValueError) as error:
+        os.write(report, f"{stage} {getattr(error, 'errno', None) or errno.EINVAL}".encode())
+    finally:
+        os._exit(127)
+
+
+def restore_signals(changed: list[int]) -> None:
+    """Undo what the keeper, Python and whoever started us did to signals."""
+    signal.set_wakeup_fd(-1)
+    for signum in changed:
+        signal.signal(signum, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
+def execute(argv: list[bytes], env: dict[bytes, bytes]) -> None:
+    """Exec; a name without a slash is looked up in the PATH of the environment it gets."""
+    if b"/" in argv[0]:
+        os.execve(argv[0], argv, env)
+    failure = OSError(errno.ENOENT, os.strerror(errno.ENOENT))
+    for folder in env.get(b"PATH", os.defpath.encode()).split(b":"):
+        try:
+            os.execve((folder or b".") + b"/" + argv[0], argv, env)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except PermissionError as error:
+            failure = error
+    raise failure

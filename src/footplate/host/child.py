@@ -1,0 +1,156 @@
+"""A running agent as the service sees it: its lines, its stdin, its end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from footplate.errors import EngineGone
+
+from .lines import Block
+from .messages import Spawned
+from .pipes import HIGH_WATER, TAIL, FramePipe, LinePipe, TailPipe
+from .spawn import Exit, Spawn
+from .sweep import sweep_marked
+
+CLOSE_WAIT: Final = 2.0
+TERM_WAIT: Final = 3.0
+KILL_WAIT: Final = 2.0  # from SIGKILL to the sweep, should the agent not vanish
+SWEEP_WAIT: Final = 6.0  # from there to word from the keeper, else we sweep ourselves
+
+Ask = Callable[[dict[str, object]], None]
+
+
+class Process:
+    """One agent. Made by `Keeper.spawn`; whoever has it calls `end` at last, and nothing is left of it.
+
+    The pipes are the agent's own: bytes do not pass through the keeper. The keeper tells when it exited
+    and when what it left behind is swept away.
+    """
+
+    def __init__(
+        self,
+        spec: Spawn,
+        told: Spawned,
+        fds: list[int],
+        *,
+        ask: Ask,
+        on_released: Callable[[str], None],
+        high_water: int = HIGH_WATER,
+    ) -> None:
+        self.id = told.id
+        self.pid = told.pid
+        self.start_time = told.start_time
+        self.marker = told.marker
+        self.program = spec.argv[0]
+        self.swept_pids: tuple[int, ...] = ()
+        self.survivors: tuple[int, ...] = ()
+        self._ask = ask
+        self._on_released = on_released
+        loop = asyncio.get_running_loop()
+        self._exit: asyncio.Future[Exit] = loop.create_future()
+        self._swept: asyncio.Future[None] = loop.create_future()
+        self._ending: asyncio.Task[None] | None = None
+        self._stdin = FramePipe(fds[0], gone=self._gone)
+        self._stdout = LinePipe(fds[1], high_water=high_water, on_closed=self._release)
+        self._stderr = TailPipe(fds[2])
+
+    @property
+    def exit(self) -> Exit | None:
+        """How it ended; None as long as it runs."""
+        return self._exit.result() if self._exit.done() else None
+
+    async def read(self) -> Block | None:
+        """Wait for whole lines of stdout, all there are in one block; None at the end of the stream."""
+        return await self._stdout.read()
+
+    async def write(self, data: bytes) -> None:
+        """Write to stdin, never torn by another writer; raises `EngineGone` when nobody can read it."""
+        await self._stdin.write(data)
+
+    def close_stdin(self) -> None:
+        """Close stdin once what waits to be written is written."""
+        self._stdin.finish()
+
+    def stderr_tail(self, limit: int = TAIL) -> str:
+        """Give the end of what came on stderr, at most `limit` bytes (and 64 KB)."""
+        return self._stderr.text(limit)
+
+    def signal(self, signum: int) -> None:
+        """Signal the agent alone, not what it has started; does nothing when it has ended."""
+        if not self._exit.done():
+            self._ask({"type": "signal", "id": self.id, "signum": int(signum)})
+
+    async def wait(self) -> Exit:
+        """Wait until the agent has ended; lines may still be there to read."""
+        return await asyncio.shield(self._exit)
+
+    async def end(self, *, close_wait: float = CLOSE_WAIT, term_wait: float = TERM_WAIT) -> Exit:
+        """Close stdin, wait, SIGTERM, wait, SIGKILL, sweep; then every descriptor is closed.
+
+        Once begun it goes through, though the caller be cancelled; a second call joins the first.
+        Lines that came before the end can still be read.
+        """
+        await asyncio.shield(self.begin_end(close_wait=close_wait, term_wait=term_wait))
+        return self._exit.result()
+
+    def begin_end(self, *, close_wait: float, term_wait: float) -> asyncio.Task[None]:
+        """Set the ladder going, unless it is, without waiting for it."""
+        if self._ending is None:
+            self._ending = asyncio.create_task(self._climb(close_wait, term_wait), name=f"end agent {self.id}")
+        return self._ending
+
+    def take_exit(self, ending: Exit) -> None:
+        """Take word of its end from the keeper (or of the keeper's own)."""
+        if not self._exit.done():
+            self._exit.set_result(ending)
+            self._stdin.close()
+
+    def take_swept(self, pids: tuple[int, ...] = (), survivors: tuple[int, ...] = ()) -> None:
+        """Take word that nothing is left which could write to its pipes."""
+        self.swept_pids += pids
+        self.survivors = survivors
+        if self._exit.done() and not self._swept.done():
+            self._swept.set_result(None)
+            self._stderr.close()
+            self._stdout.last_call()
+            self._release()
+
+    def close_pipes(self) -> None:
+        """Close all three pipes; lines that are in them stay readable."""
+        self._stdin.close()
+        self._stdout.close()
+        self._stderr.close()
+
+    async def _climb(self, close_wait: float, term_wait: float) -> None:
+        self._stdin.finish()
+        try:
+            if close_wait > 0:
+                await asyncio.wait([self._exit], timeout=close_wait)
+            await self._sweep(term_wait)
+        except asyncio.CancelledError:  # the loop itself is ending: no time for a ladder
+            self._ask_end(0)
+            raise
+        finally:
+            self.close_pipes()
+
+    async def _sweep(self, term_wait: float) -> None:
+        if not self._swept.done():
+            self._ask_end(term_wait)
+            await asyncio.wait([self._swept], timeout=term_wait + KILL_WAIT + SWEEP_WAIT)
+        if not self._swept.done():
+            swept = await asyncio.to_thread(sweep_marked, [self.marker])
+            self.take_exit(Exit(reason="killed; the keeper does not answer"))
+            self.take_swept(swept.pids, swept.survivors)
+
+    def _ask_end(self, term_wait: float) -> None:
+        self._ask({"type": "end", "id": self.id, "term_s": term_wait, "kill_s": KILL_WAIT})
+
+    def _gone(self) -> EngineGone:
+        ending = self.exit
+        return EngineGone(self.program, ending.describe() if ending else "its stdin is closed")
+
+    def _release(self) -> None:
+        if self._swept.done() and self._stdout.closed:
+            self._on_released(self.id)

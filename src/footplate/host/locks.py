@@ -1,0 +1,122 @@
+"""Locks between processes: one holder per key, known by name, freed by the kernel when it dies."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import hashlib
+import os
+import re
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+import msgspec
+
+from footplate.errors import LockHeld
+
+from .table import start_time
+
+FIRST_PAUSE: Final = 0.02
+LAST_PAUSE: Final = 0.2
+
+
+class Holder(msgspec.Struct, frozen=True, kw_only=True):
+    """Who holds a lock, as written in its file."""
+
+    pid: int
+    start_time: int
+    what: str
+
+    def describe(self) -> str:
+        """Say it in a few words."""
+        return f"{self.what} (pid {self.pid})"
+
+
+class SessionLock:
+    """An exclusive lock on a key: between processes, and between two tasks of one.
+
+    The lock is flock's, on a file of its own under `folder`; the file's content only tells who holds it.
+    The kernel frees it when the holder dies, so a file that is left over means nothing.
+    """
+
+    def __init__(self, folder: str | Path, key: str, *, what: str = "footplate", wait: bool = False) -> None:
+        self.key = key
+        self.path = Path(folder) / lock_name(key)
+        self._what = what
+        self._wait = wait
+        self._fd = -1
+
+    @property
+    def held(self) -> bool:
+        """Tell whether this object holds the lock."""
+        return self._fd >= 0
+
+    async def acquire(self, *, wait: bool = False) -> None:
+        """Take the lock; when it is held, wait for it or raise `LockHeld` with the holder's name."""
+        if self.held:
+            raise RuntimeError(f"this lock on {self.key} is taken already")
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        pause = FIRST_PAUSE
+        while not self._try():
+            if not wait:
+                holder = self.holder()
+                raise LockHeld(self.key, holder.describe() if holder else "another process")
+            await asyncio.sleep(pause)
+            pause = min(pause * 1.5, LAST_PAUSE)
+
+    def release(self) -> None:
+        """Free the lock and remove its file; does nothing when it is not held."""
+        if self.held:
+            if self._is_current(self._fd):
+                self.path.unlink(missing_ok=True)
+            os.close(self._fd)
+            self._fd = -1
+
+    def holder(self) -> Holder | None:
+        """Read who holds the lock, or held it last; None when that is not written there."""
+        try:
+            return msgspec.json.decode(self.path.read_bytes(), type=Holder)
+        except (FileNotFoundError, msgspec.DecodeError):
+            return None
+
+    async def __aenter__(self) -> Self:
+        await self.acquire(wait=self._wait)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+    def _try(self) -> bool:
+        fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if self._is_current(fd):
+                self._sign(fd)
+                self._fd, fd = fd, -1
+        except BlockingIOError:
+            return False
+        finally:
+            if fd >= 0:
+                os.close(fd)
+        return self.held
+
+    def _is_current(self, fd: int) -> bool:
+        """Tell whether the file we locked is still the one at the path: a releasing holder removes it."""
+        try:
+            return os.path.samestat(os.fstat(fd), self.path.stat())
+        except FileNotFoundError:
+            return False
+
+    def _sign(self, fd: int) -> None:
+        holder = Holder(pid=os.getpid(), start_time=start_time(os.getpid()), what=self._what)
+        os.ftruncate(fd, 0)
+        os.pwrite(fd, msgspec.json.encode(holder), 0)
+
+
+def lock_name(key: str) -> str:
+    """Name the file of a key: readable as far as it can be, and no two alike."""
+    readable = re.sub(r"[^A-Za-z0-9._-]+", "-", key)[:40].strip(".-")
+    return f"{readable}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.lock"

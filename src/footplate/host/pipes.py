@@ -1,0 +1,276 @@
+"""The service's ends of an agent's three pipes on the event loop: lines out, frames in, a tail of stderr.
+
+Each end owns its descriptor: it closes it at the end of the stream, when the pipe breaks, or on `close`.
+No task and no thread belongs to any of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+from .lines import Block, LineSplitter
+
+CHUNK: Final = 64 * 1024  # what a pipe holds
+WAKE: Final = 256 * 1024  # how much is read before other work of the loop gets its turn
+LEFT: Final = 1024 * 1024  # the most a pipe can hold once its writer is dead
+HIGH_WATER: Final = 4 * 1024 * 1024
+TAIL: Final = 64 * 1024
+
+
+class LinePipe:
+    """stdout: hands over whatever whole lines have come, as one block; stops reading when nobody takes them."""
+
+    def __init__(self, fd: int, *, high_water: int = HIGH_WATER, on_closed: Callable[[], None]) -> None:
+        os.set_blocking(fd, False)
+        self._fd = fd
+        self._high_water = high_water
+        self._on_closed = on_closed
+        self._loop = asyncio.get_running_loop()
+        self._splitter = LineSplitter()
+        self._blocks: list[Block] = []
+        self._unread = 0
+        self._reading = False
+        self._writers_gone = False
+        self._reader: asyncio.Future[None] | None = None
+        self._resume()
+
+    @property
+    def closed(self) -> bool:
+        """Tell whether the descriptor is closed; what was read before can still be taken."""
+        return self._fd < 0
+
+    @property
+    def paused(self) -> bool:
+        """Tell whether reading has stopped because too much is unread."""
+        return not self.closed and not self._reading
+
+    async def read(self) -> Block | None:
+        """Wait for the next block of whole lines; None at the end. One reader at a time."""
+        if self._reader is not None:
+            raise RuntimeError("two tasks read from one agent; one has to do it for both")
+        while not self._blocks:
+            if self.closed:
+                return None
+            self._reader = self._loop.create_future()
+            try:
+                await self._reader
+            finally:
+                self._reader = None
+        return self._take()
+
+    def last_call(self) -> None:
+        """Say that whoever could write is dead: when the pipe is empty, that is the end."""
+        self._writers_gone = True
+        if self._reading:
+            self._pump()
+
+    def close(self) -> None:
+        """Take in what the pipe still holds and close it."""
+        self._writers_gone = True
+        self._pump(LEFT)
+        self._end()
+
+    def _take(self) -> Block:
+        blocks, self._blocks, self._unread = self._blocks, [], 0
+        if self.paused:
+            self._resume()
+        if len(blocks) == 1:
+            return blocks[0]
+        oversize = tuple(found for block in blocks for found in block.oversize)
+        return Block(b"".join([block.lines for block in blocks]), oversize)
+
+    def _resume(self) -> None:
+        self._loop.add_reader(self._fd, self._pump)
+        self._reading = True
+        if self._writers_gone:  # the loop would never wake us for a pipe that is empty and held open
+            self._pump()
+
+    def _pause(self) -> None:
+        self._loop.remove_reader(self._fd)
+        self._reading = False
+
+    def _pump(self, budget: int = WAKE) -> None:
+        while budget > 0 and not self.closed:
+            try:
+                chunk = os.read(self._fd, CHUNK)
+            except BlockingIOError:
+                if self._writers_gone:
+                    self._end()
+                break
+            if not chunk:
+                self._end()
+                break
+            budget -= len(chunk)
+            self._add(self._splitter.feed(chunk))
+        if self._reading and self._unread > self._high_water:
+            self._pause()
+
+    def _add(self, block: Block) -> None:
+        if block.lines or block.oversize:
+            self._blocks.append(block)
+            self._unread += len(block.lines)
+            self._wake()
+
+    def _end(self) -> None:
+        if self.closed:
+            return
+        self._pause()
+        os.close(self._fd)
+        self._fd = -1
+        self._add(self._splitter.finish())
+        self._wake()
+        self._on_closed()
+
+    def _wake(self) -> None:
+        if self._reader is not None and not self._reader.done():
+            self._reader.set_result(None)
+
+
+class Frame:
+    """Bytes on their way to stdin: what is left of them, and who waits for it."""
+
+    __slots__ = ("begun", "left", "taken")
+
+    def __init__(self, left: memoryview, taken: asyncio.Future[None], *, begun: bool) -> None:
+        self.left = left
+        self.taken = taken
+        self.begun = begun
+
+
+class FramePipe:
+    """stdin: frames go in whole and in order, whoever writes and whoever gives up waiting."""
+
+    def __init__(self, fd: int, *, gone: Callable[[], Exception]) -> None:
+        os.set_blocking(fd, False)
+        self._fd = fd
+        self._gone = gone
+        self._loop = asyncio.get_running_loop()
+        self._frames: deque[Frame] = deque()
+        self._last = False
+
+    @property
+    def closed(self) -> bool:
+        """Tell whether the descriptor is closed."""
+        return self._fd < 0
+
+    async def write(self, data: bytes) -> None:
+        """Write all of `data`; returns when the pipe has taken it.
+
+        A writer that is cancelled before its frame has begun takes the frame back; a frame that has
+        begun is written to its end.
+        """
+        if self.closed or self._last:
+            raise self._gone()
+        left = memoryview(data)
+        if not self._frames:
+            try:
+                left = self._write_now(left)
+            except BrokenPipeError:
+                self.close()
+                raise self._gone() from None
+        if left:
+            await self._wait_for(Frame(left, self._loop.create_future(), begun=len(left) < len(data)))
+
+    def finish(self) -> None:
+        """Close stdin as soon as the frames that wait are written; nothing can be written after."""
+        self._last = True
+        if not self._frames:
+            self.close()
+
+    def close(self) -> None:
+        """Close stdin now; whoever still waits learns that the agent is gone."""
+        if self.closed:
+            return
+        self._loop.remove_writer(self._fd)
+        os.close(self._fd)
+        self._fd = -1
+        frames, self._frames = self._frames, deque()
+        for frame in frames:
+            if not frame.taken.done():
+                frame.taken.set_exception(self._gone())
+
+    async def _wait_for(self, frame: Frame) -> None:
+        self._frames.append(frame)
+        self._loop.add_writer(self._fd, self._pump)
+        try:
+            await frame.taken
+        except asyncio.CancelledError:
+            if not frame.begun and frame in self._frames:
+                self._frames.remove(frame)
+            raise
+
+    def _write_now(self, left: memoryview) -> memoryview:
+        try:
+            while left:
+                left = left[os.write(self._fd, left) :]
+        except BlockingIOError:
+            pass  # the pipe is full; what is left waits
+        return left
+
+    def _pump(self) -> None:
+        while self._frames:
+            frame = self._frames[0]
+            before = len(frame.left)
+            try:
+                frame.left = self._write_now(frame.left)
+            except BrokenPipeError:
+                self.close()
+                return
+            frame.begun = frame.begun or len(frame.left) < before
+            if frame.left:
+                return
+            self._frames.popleft()
+            if not frame.taken.done():
+                frame.taken.set_result(None)
+        self._loop.remove_writer(self._fd)
+        if self._last:
+            self.close()
+
+
+class TailPipe:
+    """stderr: always read, so that the agent never blocks on it; the last bytes are kept."""
+
+    def __init__(self, fd: int, *, keep: int = TAIL) -> None:
+        os.set_blocking(fd, False)
+        self._fd = fd
+        self._keep = keep
+        self._tail = bytearray()
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(fd, self._pump)
+
+    @property
+    def closed(self) -> bool:
+        """Tell whether the descriptor is closed; the tail stays."""
+        return self._fd < 0
+
+    def text(self, limit: int) -> str:
+        """Give the last bytes as text, at most `limit` of them."""
+        return bytes(self._tail[-min(limit, self._keep) :]).decode("utf-8", "replace") if limit > 0 else ""
+
+    def close(self) -> None:
+        """Take in what the pipe still holds and close it."""
+        self._pump(LEFT)
+        self._end()
+
+    def _pump(self, budget: int = WAKE) -> None:
+        while budget > 0 and not self.closed:
+            try:
+                chunk = os.read(self._fd, CHUNK)
+            except BlockingIOError:
+                return
+            if not chunk:
+                self._end()
+            budget -= len(chunk)
+            self._tail += chunk
+            if len(self._tail) > 2 * self._keep:
+                del self._tail[: -self._keep]
+
+    def _end(self) -> None:
+        if not self.closed:
+            self._loop.remove_reader(self._fd)
+            os.close(self._fd)
+            self._fd = -1
