@@ -1,0 +1,1 @@
+"""One folder per agent; nobody above knows a flag of any of them."""

@@ -1,0 +1,123 @@
+"""Content blocks between ACP and the event log, both ways."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import assert_never
+
+import msgspec
+
+from footplate.acp.types import (
+    AudioContent,
+    Content,
+    ContentItem,
+    DiffItem,
+    EmbeddedResource,
+    ImageContent,
+    ResourceContents,
+    ResourceLink,
+    TerminalItem,
+    TextContent,
+    UnknownContent,
+    read_tool_content,
+)
+from footplate.events.content import (
+    ContentBlock,
+    DiffBlock,
+    ImageBlock,
+    OtherBlock,
+    ResourceBlock,
+    TerminalBlock,
+    TextBlock,
+)
+
+
+def block_of(content: Content | UnknownContent) -> ContentBlock:
+    """A content block of the wire as ours."""
+    match content:
+        case TextContent():
+            return TextBlock(text=content.text)
+        case ImageContent():
+            return ImageBlock(media_type=content.mime_type, data=content.data, uri=content.uri or "")
+        case AudioContent():
+            return OtherBlock(kind="audio", raw=msgspec.Raw(msgspec.json.encode(content)))
+        case ResourceLink():
+            return ResourceBlock(uri=content.uri, name=content.name, media_type=content.mime_type or "")
+        case EmbeddedResource():
+            held = content.resource
+            return ResourceBlock(
+                uri=held.uri, media_type=held.mime_type or "", text=held.text or "", data=held.blob or ""
+            )
+        case UnknownContent():
+            return OtherBlock(kind=content.kind, raw=content.raw)
+        case _:
+            assert_never(content)
+
+
+def tool_blocks(items: Iterable[msgspec.Raw]) -> tuple[ContentBlock, ...]:
+    """The content of a tool call as our blocks; what we have no shape for is kept as it came."""
+    return tuple(map(_tool_block, items))
+
+
+def _tool_block(raw: msgspec.Raw) -> ContentBlock:
+    item = read_tool_content(raw)
+    match item:
+        case ContentItem():
+            return block_of(item.content)
+        case DiffItem():
+            return DiffBlock(path=item.path, old_text=item.old_text, new_text=item.new_text)
+        case TerminalItem():
+            return TerminalBlock(output="", terminal=item.terminal_id)
+        case UnknownContent():
+            return OtherBlock(kind=item.kind, raw=item.raw)
+        case _:
+            assert_never(item)
+
+
+def prompt_blocks(blocks: Iterable[ContentBlock]) -> tuple[msgspec.Raw, ...]:
+    """A prompt of ours as blocks of the wire."""
+    return tuple(msgspec.Raw(msgspec.json.encode(_prompt_block(block))) for block in blocks)
+
+
+def _prompt_block(block: ContentBlock) -> Content:
+    match block:
+        case TextBlock():
+            return TextContent(text=block.text)
+        case ImageBlock():
+            if not block.data:
+                return ResourceLink(uri=block.uri, name=block.uri, mime_type=block.media_type)
+            return ImageContent(data=block.data, mime_type=block.media_type, uri=block.uri or None)
+        case ResourceBlock():
+            return _resource(block)
+        case DiffBlock():
+            return TextContent(text=f"{block.path}:\n{block.new_text}")
+        case TerminalBlock():
+            return TextContent(text=block.output)
+        case OtherBlock():
+            return TextContent(text=bytes(block.raw).decode())
+        case _:
+            assert_never(block)
+
+
+def _resource(block: ResourceBlock) -> Content:
+    media_type = block.media_type or None
+    if block.text:
+        held = ResourceContents(uri=block.uri, mime_type=media_type, text=block.text)
+        return EmbeddedResource(resource=held)
+    if block.data:
+        held = ResourceContents(uri=block.uri, mime_type=media_type, blob=block.data)
+        return EmbeddedResource(resource=held)
+    return ResourceLink(uri=block.uri, name=block.name or block.uri, mime_type=media_type)
+
+
+def text_in_message(content: Content) -> str | None:
+    """A block of a message as text; None for what text cannot hold (pictures, sounds)."""
+    match content:
+        case TextContent():
+            return content.text
+        case ResourceLink():
+            return f"[{content.name}]({content.uri})"
+        case EmbeddedResource():
+            return content.resource.text
+        case _:
+            return None

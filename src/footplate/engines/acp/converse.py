@@ -1,0 +1,345 @@
+"""The conversation with an ACP agent as a pure state machine: lines in, events and lines out.
+
+    starting --initialize, session/new or load, options set--> ready
+        `--the agent refuses--> failed                   all of them --finish--> gone
+
+Prompts wait until the session is ready and go out one at a time; ACP has no queue of its own. What the agent tells
+again while it loads a session is history that the log has already, and is passed over.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Final, Literal, TypeVar
+
+import msgspec
+
+from footplate.acp import jsonrpc
+from footplate.acp.jsonrpc import Envelope, RpcId
+from footplate.acp.types import (
+    CancelNotification,
+    InitializeResponse,
+    LoadSessionResponse,
+    NewSessionResponse,
+    PromptRequest,
+    PromptResponse,
+    SetConfigOptionResponse,
+)
+from footplate.engines.acp.content import prompt_blocks
+from footplate.engines.acp.incoming import Incoming
+from footplate.engines.acp.settle import Turn, Verdict, end_turn, judge_error, judge_stop, word_error
+from footplate.engines.acp.startup import Call, initialize, open_session, set_option, wanted_options, word_refusal
+from footplate.engines.base import Exit, Installed, Options, Reaction
+from footplate.errors import EngineGone, RequestError, UnsupportedOption
+from footplate.events.base import ResumeToken
+from footplate.events.commands import (
+    AnswerRequest,
+    Command,
+    Interrupt,
+    SendPrompt,
+    SetEffort,
+    SetMode,
+    SetModel,
+    WithdrawPrompt,
+)
+from footplate.events.ids import EngineSessionId, MessageId, PromptId, TurnId
+from footplate.events.model import (
+    EngineAttached,
+    EngineDetached,
+    Notice,
+    PromptWithdrawn,
+    TurnStarted,
+    UserMessage,
+)
+from footplate.events.requests import Deny
+from footplate.events.run_notes import word_exit
+from footplate.events.usage import Usage
+from footplate.host.lines import Block
+
+Shape = TypeVar("Shape", InitializeResponse, NewSessionResponse, LoadSessionResponse)
+Phase = Literal["starting", "ready", "failed", "gone"]
+Answered = Callable[[Envelope], None]
+CAN: Final = "prompts, interrupts, answers, mode, model and effort"
+
+
+class AcpConversation:
+    """One ACP agent and one session of it. Turn ids are `turn_prefix` and a number from `first_turn` on."""
+
+    def __init__(
+        self,
+        engine: str,
+        options: Options,
+        installed: Installed | None = None,
+        *,
+        turn_prefix: str = "turn-",
+        first_turn: int = 1,
+    ) -> None:
+        self._engine = engine
+        self._options = options
+        self._version = installed.version if installed else ""
+        self._prefix = turn_prefix
+        self._turns = first_turn - 1
+        self._phase: Phase = "starting"
+        self._failure: Verdict | None = None
+        self._agent: InitializeResponse | None = None
+        self._in = Incoming(engine, options)
+        self._queue: deque[SendPrompt] = deque()
+        self._settings: list[tuple[str, str]] = wanted_options(options)
+        self._waiting: dict[RpcId, Answered] = {}
+        self._requests = 0
+
+    # -------------------------------------------------------------------------------------- the protocol
+
+    def begin(self) -> Reaction:
+        """Introduce ourselves."""
+        self._request(initialize(), self._initialized)
+        return self._in.react()
+
+    def feed(self, block: Block) -> Reaction:
+        """Whole lines of the agent's output, in order."""
+        for response in self._in.feed(block):
+            answered = self._waiting.pop(response.id, None) if not isinstance(response.id, msgspec.UnsetType) else None
+            if answered is None:
+                self._in.keep("an answer to nothing that was asked")
+            else:
+                answered(response)
+        return self._in.react()
+
+    def command(self, command: Command) -> Reaction:
+        """Something asked of the session. Raises `RequestError` where ACP or this agent cannot."""
+        if self._phase == "gone":
+            raise EngineGone(self._engine, "its process has ended")
+        match command:
+            case SendPrompt():
+                self._prompt(command)
+            case WithdrawPrompt():
+                self._withdraw(command.prompt, "withdrawn")
+            case Interrupt():
+                self._interrupt(command)
+            case AnswerRequest():
+                self._in.answer(command)
+                if isinstance(command.answer, Deny) and command.answer.interrupt:
+                    self._cancel()
+            case SetMode():
+                self._set("mode", command.mode)
+            case SetModel():
+                self._set("model", command.model)
+            case SetEffort():
+                self._set("effort", command.effort)
+            case _:
+                raise UnsupportedOption(self._engine, type(command).__name__, f"an ACP agent takes {CAN}")
+        return self._in.react()
+
+    def finish(self, ending: Exit) -> Reaction:
+        """The agent is gone: everything it had open is closed."""
+        gone = EngineDetached(
+            reason=ending.reason or "the agent ended", exit_code=ending.code, signal=ending.signal, stderr=ending.stderr
+        )
+        if self._in.turn is not None:
+            verdict = Verdict(ok=False, stop_reason="lost", error=word_exit(gone), error_kind="lost")
+            self._in.lose_turn("the agent is gone")
+            self._end_turn(self._in.turn, verdict, usage=None)
+        for prompt in [*self._queue]:
+            self._withdraw(prompt.prompt, "the agent is gone")
+        self._phase = "gone"
+        self._in.events.append(gone)
+        return self._in.react()
+
+    # ---------------------------------------------------------------------------------------- starting
+
+    def _initialized(self, response: Envelope) -> None:
+        agent = self._read(response, InitializeResponse)
+        if agent is None:
+            return
+        self._agent = agent
+        try:
+            self._request(open_session(self._engine, self._options, agent), self._opened)
+        except RequestError as problem:
+            self._fail(str(problem))
+
+    def _opened(self, response: Envelope) -> None:
+        opened: NewSessionResponse | LoadSessionResponse | None
+        resume = self._options.resume
+        if resume is None:
+            opened = self._read(response, NewSessionResponse)
+        else:
+            opened = self._read(response, LoadSessionResponse)
+        if opened is None:
+            return
+        session = EngineSessionId(opened.session_id) if isinstance(opened, NewSessionResponse) else resume
+        state = self._in.state
+        state.learn(opened.modes, opened.config_options)
+        told = self._agent.agent_info if self._agent else None
+        attached = EngineAttached(
+            engine=self._engine,
+            engine_session_id=session or EngineSessionId(""),
+            reason="started" if resume is None else "resumed",
+            version=told.version if told else self._version,
+            model=state.model,
+            mode=state.mode,
+            cwd=self._options.cwd,
+        )
+        self._in.attach(attached)
+        if state.options:
+            self._in.events.append(state.config())
+        self._configure()
+
+    def _configure(self) -> None:
+        """Set the next option that was asked for; with none left the session is ready."""
+        if not self._settings:
+            self._phase = "ready"
+            self._advance()
+            return
+        name, value = self._settings.pop(0)
+        try:
+            call = set_option(self._engine, self._in.session, self._in.state, name, value)
+        except RequestError as problem:
+            self._fail(str(problem))
+            return
+
+        def configured(response: Envelope) -> None:
+            if response.error is not None:
+                self._fail(f"{name} {value!r}: {word_error(response.error)}")
+            else:
+                self._was_set(response, name, value)
+                self._configure()
+
+        self._request(call, configured)
+
+    def _read(self, response: Envelope, shape: type[Shape]) -> Shape | None:
+        """The answer to a step of the start; without it there is no session."""
+        if response.error is not None:
+            self._fail(word_refusal(response.error, self._agent))
+            return None
+        try:
+            return msgspec.json.decode(response.result or b"null", type=shape)
+        except msgspec.ValidationError as problem:
+            self._fail(f"the agent answered with something that is not ACP: {problem}")
+            return None
+
+    def _fail(self, reason: str) -> None:
+        """There will be no session: whoever asks gets to know why."""
+        self._phase = "failed"
+        self._failure = Verdict(ok=False, stop_reason="error", error=reason, error_kind="start")
+        if self._queue:
+            self._advance()
+        else:
+            self._in.events.append(Notice(level="error", text=reason, code="start"))
+
+    # ---------------------------------------------------------------------------------------- commands
+
+    def _prompt(self, command: SendPrompt) -> None:
+        if command.when == "steer" and self._in.turn is not None:
+            raise UnsupportedOption(self._engine, "steering a turn", "queue the prompt, or send it now")
+        if command.when == "now":
+            self._queue.appendleft(command)
+            self._cancel()
+        else:
+            self._queue.append(command)
+        self._advance()
+
+    def _withdraw(self, prompt: PromptId, reason: str) -> None:
+        for waiting in [*self._queue]:
+            if waiting.prompt == prompt:
+                self._queue.remove(waiting)
+                self._in.events.append(PromptWithdrawn(prompt=prompt, reason=reason))
+
+    def _interrupt(self, command: Interrupt) -> None:
+        if command.withdraw_queued:
+            for waiting in [*self._queue]:
+                self._withdraw(waiting.prompt, "interrupted")
+        if self._phase == "starting" and self._queue:
+            self._give_up(self._queue.popleft(), judge_stop("cancelled"))
+        self._cancel()
+
+    def _cancel(self) -> None:
+        if self._in.turn is not None and self._phase == "ready":
+            self._in.cancel()
+            cancel = CancelNotification(session_id=self._in.session)
+            self._in.frames.append(jsonrpc.encode_notification("session/cancel", cancel))
+
+    def _set(self, name: str, value: str) -> None:
+        if self._phase != "ready":
+            self._settings.append((name, value))
+            return
+        call = set_option(self._engine, self._in.session, self._in.state, name, value)
+
+        def answered(response: Envelope) -> None:
+            if response.error is not None:
+                text = f"the agent did not set {name} to {value!r}: {word_error(response.error)}"
+                self._in.events.append(Notice(level="error", text=text, code=f"set_{name}"))
+            else:
+                self._was_set(response, name, value)
+
+        self._request(call, answered)
+
+    def _was_set(self, response: Envelope, name: str, value: str) -> None:
+        """The agent took the value; the answer lists all options, or says nothing more."""
+        try:
+            options = msgspec.json.decode(response.result or b"null", type=SetConfigOptionResponse).config_options
+        except msgspec.ValidationError:
+            self._in.events += self._in.state.change_mode(value) if name == "mode" else []
+        else:
+            self._in.events += self._in.state.change_options(options)
+
+    # ------------------------------------------------------------------------------------------- turns
+
+    def _advance(self) -> None:
+        """Send the next prompt when nothing stands in its way; without a session it fails at once."""
+        while self._queue and self._in.turn is None and self._phase in ("ready", "failed"):
+            command = self._queue.popleft()
+            if self._failure is not None:
+                self._give_up(command, self._failure)
+            else:
+                self._send(self._begin_turn(command), command)
+
+    def _begin_turn(self, command: SendPrompt) -> Turn:
+        self._turns += 1
+        turn = Turn(TurnId(f"{self._prefix}{self._turns}"), (command.prompt,))
+        self._in.begin_turn(turn)
+        self._in.events += [
+            TurnStarted(turn=turn.id, prompts=turn.prompts, origin="prompt"),
+            UserMessage(message=MessageId(f"{turn.id}.user"), content=command.content, prompt=command.prompt),
+        ]
+        return turn
+
+    def _give_up(self, command: SendPrompt, verdict: Verdict) -> None:
+        """A prompt that the agent will never see: a turn with nothing in it but its end."""
+        turn = self._begin_turn(command)
+        self._in.end_turn("failed", "")
+        self._end_turn(turn, verdict, usage=None)
+
+    def _send(self, turn: Turn, command: SendPrompt) -> None:
+        params = PromptRequest(session_id=self._in.session, prompt=prompt_blocks(command.content))
+
+        def answered(response: Envelope) -> None:
+            self._settle(turn, response)
+            self._advance()
+
+        self._request(Call("session/prompt", params), answered)
+
+    def _settle(self, turn: Turn, response: Envelope) -> None:
+        usage = None
+        if response.error is not None:
+            verdict = judge_error(response.error)
+        else:
+            try:
+                answer = msgspec.json.decode(response.result or b"null", type=PromptResponse)
+                verdict, usage = judge_stop(answer.stop_reason), answer.usage
+            except msgspec.ValidationError as problem:
+                verdict = Verdict(ok=False, stop_reason="error", error=f"no stop reason: {problem}", error_kind="wire")
+        stopped = turn.interrupted or verdict.stop_reason == "interrupted"
+        self._in.end_turn("cancelled" if stopped else "lost", "" if stopped else "the turn ended before the call")
+        self._end_turn(turn, verdict, usage=self._in.state.turn_usage(usage))
+
+    def _end_turn(self, turn: Turn, verdict: Verdict, *, usage: Usage | None) -> None:
+        session = self._in.session
+        resume = ResumeToken(engine=self._engine, value=session) if session else None
+        self._in.events.append(end_turn(turn, verdict, answer=self._in.translator.answer, usage=usage, resume=resume))
+        self._in.turn = None
+
+    def _request(self, call: Call, answered: Answered) -> None:
+        self._requests += 1
+        self._waiting[self._requests] = answered
+        self._in.frames.append(jsonrpc.encode_request(self._requests, call.method, call.params))

@@ -1,0 +1,275 @@
+"""What comes from an ACP agent: lines sorted into updates, requests and responses, and the events they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, TypeVar
+
+import msgspec
+from msgspec import UnsetType
+
+from footplate.acp import jsonrpc
+from footplate.acp.jsonrpc import Envelope, RpcId
+from footplate.acp.updates import (
+    AgentMessageChunk,
+    AgentThoughtChunk,
+    ElicitationRequest,
+    ElicitationResponse,
+    PermissionRequest,
+    Plan,
+    ToolCall,
+    ToolCallUpdate,
+    ToolFields,
+    UnknownUpdate,
+    Update,
+    UserMessageChunk,
+    read_update,
+)
+from footplate.engines.acp.calls import Call
+from footplate.engines.acp.control import (
+    cancelled,
+    find_option,
+    is_allowed,
+    is_denied,
+    open_permission,
+    open_question,
+    reject,
+    select,
+)
+from footplate.engines.acp.requests import Requests
+from footplate.engines.acp.session import SessionState
+from footplate.engines.acp.settle import Turn
+from footplate.engines.acp.translate import MisplacedError, Translator
+from footplate.engines.base import Options, Reaction
+from footplate.events.commands import AnswerRequest
+from footplate.events.ids import EngineSessionId, RequestId
+from footplate.events.model import Denial, EngineAttached, Event, Notice, Unparsed
+from footplate.events.requests import Reply
+from footplate.events.tools import ToolOutcome
+from footplate.host.lines import BadLine, Block, decode_block
+
+RAW_LIMIT: Final = 64 * 1024
+"""How much of a line that we cannot read is kept; its whole size is told beside it."""
+
+TURN_UPDATES: Final = (AgentMessageChunk, AgentThoughtChunk, UserMessageChunk, ToolCall, ToolCallUpdate, Plan)
+
+T = TypeVar("T")
+
+
+class CancelRequest(msgspec.Struct, frozen=True, rename="camel"):
+    """Parameters of `$/cancel_request`."""
+
+    request_id: RpcId
+
+
+class Incoming:
+    """The agent's side of the wire, folded into events; answers that need no person go out at once."""
+
+    def __init__(self, engine: str, options: Options) -> None:
+        self.events: list[Event] = []
+        self.frames: list[bytes] = []
+        self.session = EngineSessionId("")
+        self.state = SessionState(fresh=options.resume is None)
+        self.translator = Translator()
+        self.turn: Turn | None = None
+        self._engine = engine
+        self._options = options
+        self._requests = Requests()
+        self._held: list[Event] = []
+        self._at = (Block(), 0)
+
+    def react(self) -> Reaction:
+        """What has gathered since the last time."""
+        reaction = Reaction(events=self.events, frames=tuple(self.frames))
+        self.events, self.frames = [], []
+        return reaction
+
+    def attach(self, attached: EngineAttached) -> None:
+        """The session exists; what the agent told of it before comes after that."""
+        self.session = attached.engine_session_id
+        self.events += [attached, *self._held]
+        self._held.clear()
+
+    # -------------------------------------------------------------------------------------------- turns
+
+    def begin_turn(self, turn: Turn) -> None:
+        """A prompt goes out."""
+        self.turn = turn
+        self.translator.begin(turn.id)
+
+    def end_turn(self, outcome: ToolOutcome, note: str) -> None:
+        """The prompt was answered: what the turn has open is closed."""
+        text = self.translator.close_text()
+        self.events += text + self._requests.end_turn("the turn ended") + self.translator.end(outcome, note)
+
+    def lose_turn(self, reason: str) -> None:
+        """The agent died: what the turn has open is lost."""
+        text = self.translator.close_text()
+        self.events += text + self._requests.lose(reason) + self.translator.end("lost", reason)
+
+    def cancel(self) -> None:
+        """The turn is to stop: nobody answers its requests any more."""
+        if self.turn is not None:
+            self.turn.interrupted = True
+        events, frames = self._requests.cancel("interrupted")
+        self.events += events
+        self.frames += frames
+
+    def answer(self, command: AnswerRequest) -> None:
+        """Hand a person's answer to the agent; that it was applied shows in what the agent does next."""
+        asked, response, goes_on = self._requests.answer(self._engine, command.request, command.answer)
+        call = self.translator.calls.get(asked.call) if asked.call else None
+        if call is not None and not goes_on and asked.form is None:
+            self._deny(call)
+        if call is not None and isinstance(command.answer, Reply):
+            said = command.answer.answers.items()
+            call.answers = {text: ", ".join(words) if isinstance(words, list) else words for text, words in said}
+        self.frames.append(jsonrpc.encode_response(asked.id, response))
+
+    def _deny(self, call: Call) -> None:
+        call.denied = True
+        if self.turn is not None:
+            self.turn.denials.append(Denial(tool=call.name, call=call.id, input=call.input))
+
+    # -------------------------------------------------------------------------------------------- lines
+
+    def feed(self, block: Block) -> Iterator[Envelope]:
+        """Take every line; gives out the responses, in order, for whoever asked."""
+        frames = decode_block(jsonrpc.envelope_decoder, block.lines)
+        for place, frame in enumerate(frames):
+            self._at = (block, place)
+            if isinstance(frame, BadLine):
+                self._keep_raw(frame.raw, frame.reason)
+                continue
+            match frame.kind:
+                case "response":
+                    yield frame
+                case "notification":
+                    self._notification(frame)
+                case "request":
+                    self._request(frame)
+                case "invalid":
+                    self.keep("not a JSON-RPC message")
+        for oversize in block.oversize:
+            head = oversize.head.decode(errors="replace")
+            self.events.append(Unparsed(raw=head, reason="the line is too long", size=oversize.size))
+
+    def keep(self, reason: str) -> None:
+        """Keep the line that is being read as it came: it has no meaning for us."""
+        block, place = self._at
+        self._keep_raw([line for line in block.lines.split(b"\n") if line.strip()][place], reason)
+
+    def _keep_raw(self, raw: bytes, reason: str) -> None:
+        text = raw[:RAW_LIMIT].decode(errors="replace")
+        self.events.append(Unparsed(raw=text, reason=reason, size=len(raw)))
+
+    def _notification(self, envelope: Envelope) -> None:
+        params = envelope.params if envelope.params is not None else b"null"
+        try:
+            if envelope.method == "session/update":
+                self._updated(params)
+            elif envelope.method == "$/cancel_request":
+                rpc_id = msgspec.json.decode(params, type=CancelRequest).request_id
+                self.events += self._requests.withdraw(rpc_id, "the agent does not ask any more")
+            else:
+                self.keep(f"an unknown notification: {envelope.method}")
+        except msgspec.ValidationError as problem:
+            self.keep(f"not as ACP says: {problem}")
+
+    def _updated(self, params: msgspec.Raw | bytes) -> None:
+        told = read_update(params)
+        if self.session and told.session_id != self.session:
+            self.keep("an update of another session")
+        elif isinstance(told, UnknownUpdate):
+            self.keep(f"an unknown update: {told.kind}")
+        else:
+            self._update(told.update)
+
+    def _update(self, update: Update) -> None:
+        if not isinstance(update, TURN_UPDATES):
+            events = self.state.feed(update)
+            if self.session:
+                self.events += events
+            else:
+                self._held += events
+        elif self.session:
+            interrupted = self.turn is not None and self.turn.interrupted
+            self.events += self._requests.applied_by(update)
+            try:
+                self.events += self.translator.feed(update, interrupted=interrupted)
+            except MisplacedError as problem:
+                self.keep(str(problem))
+
+    # ----------------------------------------------------------------------------------------- requests
+
+    def _request(self, envelope: Envelope) -> None:
+        rpc_id = None if isinstance(envelope.id, UnsetType) else envelope.id
+        params = envelope.params if envelope.params is not None else b"null"
+        try:
+            if envelope.method == "session/request_permission":
+                self._permission(rpc_id, msgspec.json.decode(params, type=PermissionRequest))
+            elif envelope.method == "elicitation/create":
+                self._question(rpc_id, msgspec.json.decode(params, type=ElicitationRequest))
+            else:
+                self.frames.append(
+                    jsonrpc.encode_error(rpc_id, jsonrpc.METHOD_NOT_FOUND, f"Method not found: {envelope.method}")
+                )
+                self.keep(f"the agent asked for what we do not offer: {envelope.method}")
+        except msgspec.ValidationError as problem:
+            self.frames.append(jsonrpc.encode_error(rpc_id, jsonrpc.INVALID_PARAMS, f"Invalid params: {problem}"))
+            self.keep(f"not as ACP says: {problem}")
+
+    def _permission(self, rpc_id: RpcId, params: PermissionRequest) -> None:
+        turn = self.turn
+        if turn is None or turn.interrupted:
+            self.frames.append(jsonrpc.encode_response(rpc_id, cancelled()))
+            return
+        call = self._sight(params.tool_call)
+        if is_denied(self._options, call) or not (self._options.asks or is_allowed(self._options, call)):
+            self._deny(call)
+            self.frames.append(jsonrpc.encode_response(rpc_id, reject(params.options)))
+        elif self._options.asks:
+            asked = open_permission(rpc_id, self._name(turn), params, call)
+            self.events.append(self._requests.open(asked, call.parent))
+        else:
+            self._allow(rpc_id, params, call)
+
+    def _allow(self, rpc_id: RpcId, params: PermissionRequest, call: Call) -> None:
+        """The settings allow the tool and nobody can be asked: once, and never for longer."""
+        option = find_option(params.options, ("allow_once",))
+        if option is None:
+            self._deny(call)
+        response = reject(params.options) if option is None else select(option)
+        self.frames.append(jsonrpc.encode_response(rpc_id, response))
+
+    def _sight(self, fields: ToolFields) -> Call:
+        """The call that is asked about; the request may be the first that we hear of it."""
+        known = self.translator.calls.get(fields.tool_call_id)
+        if known is None:
+            call, events = self.translator.begin_call(fields)
+        else:
+            call, events = known, self.translator.close_text() + self.translator.update_call(known, fields)
+        self.events += events
+        return call
+
+    def _question(self, rpc_id: RpcId, params: ElicitationRequest) -> None:
+        turn = self.turn
+        if turn is None or turn.interrupted:
+            self.frames.append(jsonrpc.encode_response(rpc_id, ElicitationResponse(action="cancel")))
+            return
+        call = self.translator.calls.get(params.tool_call_id) if params.tool_call_id else None
+        asked = open_question(rpc_id, self._name(turn), params, call)
+        if call is not None:
+            call.questions = asked.request.questions
+        if self._options.asks and params.mode == "form" and params.requested_schema is not None:
+            self.events += self.translator.close_text()
+            self.events.append(self._requests.open(asked, call.parent if call else None))
+        else:
+            self.frames.append(jsonrpc.encode_response(rpc_id, ElicitationResponse(action="decline")))
+            why = "nobody can be asked" if params.mode == "form" else f"it is of the kind {params.mode!r}"
+            text = f"a question was declined, because {why}: {params.message}"
+            self.events.append(Notice(level="warning", text=text, code="question_declined"))
+
+    def _name(self, turn: Turn) -> RequestId:
+        turn.requests += 1
+        return RequestId(f"{turn.id}.r{turn.requests}")

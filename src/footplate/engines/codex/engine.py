@@ -1,0 +1,144 @@
+"""Codex as an engine of the product, in its one-shot form."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+from collections.abc import Mapping
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from footplate.config.settings import read_section
+from footplate.engines.base import Capabilities, Conversation, Exit, Installed, Launch, Options, Reaction
+from footplate.engines.codex.launch import EFFORTS, MODES, NAME, build_launch
+from footplate.engines.codex.translate import Translator
+from footplate.errors import EngineNotExecutable, EngineNotFound, UnsupportedOption
+from footplate.events.base import ResumeToken
+from footplate.events.commands import Command
+from footplate.events.ids import EngineSessionId
+from footplate.host.environment import build_environment
+from footplate.host.lines import Block
+
+INSTALL: Final = "install it with `npm install -g @openai/codex`"
+VERSION_WAIT_S: Final = 20.0
+_VERSION: Final = re.compile(r"\d+\.\d+\.\d+\S*")
+_RESUME_LINE: Final = re.compile(r"[ \t]*`?codex[ \t]+resume[ \t]+([^\s`]+)`?[ \t]*", re.IGNORECASE)
+
+
+class CodexSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[engines.codex]`: where its program is."""
+
+    program: Annotated[str, Meta(description="the CLI: a path, or a name on `PATH`")] = "codex"
+
+
+def create(section: Mapping[str, object]) -> CodexEngine:
+    """The engine as the catalog makes it."""
+    return CodexEngine(read_section(CodexSettings, section, where="[engines.codex]").program)
+
+
+class CodexConversation:
+    """One run of `codex exec`: it speaks, and nothing can be said to it."""
+
+    def __init__(self, options: Options, installed: Installed, *, turn_prefix: str = "turn-") -> None:
+        self._translator = Translator(
+            cwd=options.cwd,
+            version=installed.version,
+            model=options.model,
+            mode=options.mode,
+            resumed=options.resume is not None,
+            prefix=turn_prefix,
+        )
+
+    def begin(self) -> Reaction:
+        """The prompt stands in the command line."""
+        return Reaction()
+
+    def feed(self, block: Block) -> Reaction:
+        """Whole lines of the agent's output, in order."""
+        return Reaction(events=self._translator.feed(block))
+
+    def command(self, command: Command) -> Reaction:
+        """Nothing can be asked of it."""
+        raise UnsupportedOption(NAME, type(command).__name__, "`codex exec` hears nothing once it runs; end it instead")
+
+    def finish(self, ending: Exit) -> Reaction:
+        """The process is gone: everything it had open is closed."""
+        return Reaction(events=self._translator.finish(ending))
+
+
+class CodexEngine:
+    """Codex by `codex exec --json`: no permissions, no questions, one prompt per process."""
+
+    def __init__(self, program: str = "codex") -> None:
+        self._program = program
+
+    @property
+    def name(self) -> str:
+        """The name in settings, commands and resume tokens."""
+        return NAME
+
+    @property
+    def title(self) -> str:
+        """The name for people."""
+        return "Codex"
+
+    def capabilities(self, installed: Installed | None = None) -> Capabilities:
+        """What the one-shot form can do."""
+        return Capabilities(resume=True, one_shot=True, modes=MODES, efforts=EFFORTS)
+
+    async def locate(self, environ: Mapping[str, str]) -> Installed:
+        """The program on the PATH of `environ`, and its version."""
+        program = shutil.which(self._program, path=environ.get("PATH", ""))
+        if program is None:
+            raise EngineNotFound(NAME, self._program, INSTALL)
+        return Installed(engine=NAME, program=program, version=await _ask_version(program, environ))
+
+    def launch(self, options: Options, installed: Installed, environ: Mapping[str, str]) -> Launch:
+        """`codex exec --json ...` with stdin closed."""
+        return build_launch(options, installed.program, environ)
+
+    def converse(self, options: Options, installed: Installed) -> Conversation:
+        """The translator of one process."""
+        return CodexConversation(options, installed)
+
+    def format_resume(self, token: ResumeToken) -> str:
+        """`codex resume ID`."""
+        return f"codex resume {token.value}"
+
+    def extract_resume(self, text: str) -> ResumeToken | None:
+        """The last resume line in the text."""
+        for line in reversed(text.splitlines()):
+            match = _RESUME_LINE.fullmatch(line)
+            if match is not None:
+                return ResumeToken(engine=NAME, value=EngineSessionId(match[1]))
+        return None
+
+    def is_resume_line(self, line: str) -> bool:
+        """Whether the line is nothing but a resume line."""
+        return _RESUME_LINE.fullmatch(line.strip("\r\n")) is not None
+
+
+async def _ask_version(program: str, environ: Mapping[str, str]) -> str:
+    try:
+        process = await asyncio.create_subprocess_exec(
+            program,
+            "--version",
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env=build_environment(environ),
+        )
+    except OSError as problem:
+        raise EngineNotExecutable(NAME, program, str(problem)) from problem
+    try:
+        async with asyncio.timeout(VERSION_WAIT_S):
+            told, _ = await process.communicate()
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+        raise EngineNotExecutable(NAME, program, f"no version within {VERSION_WAIT_S:g} s") from None
+    match = _VERSION.search(told.decode(errors="replace"))
+    return match[0] if match else ""
