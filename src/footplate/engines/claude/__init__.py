@@ -1,0 +1,1 @@
+"""Claude Code: its command line, its stream of JSON lines, its control protocol."""

@@ -1,0 +1,178 @@
+"""Frames to the CLI: prompts, control requests, answers to its requests. Pure; each frame is one whole line.
+
+An allow always echoes `updatedInput` (2.1.197 refuses one without it) and a deny always has a message; neither is ever
+null. Of the rules that the CLI proposes one is sent back at most: all of them would switch the mode as well.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from footplate.engines.claude.asking import ACCEPT_EDITS, ALLOW, DENY, DENY_AND_STOP, SUGGESTION
+from footplate.engines.claude.lenient import read
+from footplate.engines.claude.prompts import prompt_uuid
+from footplate.engines.claude.wire import FIELDS
+from footplate.errors import InvalidValue
+from footplate.events.content import ContentBlock, ImageBlock, ResourceBlock, TextBlock, text_of
+from footplate.events.ids import PromptId
+from footplate.events.requests import Allow, Answer, Choose, Decline, Deny, Reply, Request, Scope
+
+DENIED: Final = "The user does not want this to be done."
+UNANSWERED: Final = "The user does not want to answer these questions."
+NO_INPUT: Final = msgspec.Raw(b"{}")
+
+
+class Requests:
+    """Control requests of ours, numbered one after another."""
+
+    def __init__(self, prefix: str = "footplate-") -> None:
+        self._prefix = prefix
+        self._count = 0
+
+    def frame(self, subtype: str, **arguments: object) -> bytes:
+        """One request; arguments that are None are left out."""
+        self._count += 1
+        given = {name: value for name, value in arguments.items() if value is not None}
+        return line(
+            {
+                "type": "control_request",
+                "request_id": f"{self._prefix}{self._count}",
+                "request": {"subtype": subtype, **given},
+            }
+        )
+
+
+def line(frame: object) -> bytes:
+    """A frame as a line."""
+    return msgspec.json.encode(frame) + b"\n"
+
+
+def prompt_frame(prompt: PromptId, content: tuple[ContentBlock, ...], *, now: bool = False) -> bytes:
+    """A message of the person. One plain text goes as a string, so that slash commands are seen as such."""
+    body: object = [_block(block) for block in content]
+    if len(content) == 1 and isinstance(content[0], TextBlock):
+        body = content[0].text
+    frame: dict[str, object] = {
+        "type": "user",
+        "message": {"role": "user", "content": body},
+        "parent_tool_use_id": None,
+        "uuid": prompt_uuid(prompt),
+    }
+    return line({**frame, "priority": "now"} if now else frame)
+
+
+def answer_frame(request: Request, answer: Answer) -> bytes:
+    """The answer to a `can_use_tool`."""
+    return _success(request.id, decision(request, answer))
+
+
+def refusal_frame(request_id: str, reason: str) -> bytes:
+    """The answer to a control request that we do not serve: without one the CLI would wait for ever."""
+    return line(
+        {"type": "control_response", "response": {"subtype": "error", "request_id": request_id, "error": reason}}
+    )
+
+
+def decision(request: Request, answer: Answer) -> dict[str, object]:
+    """What an answer means to the CLI."""
+    if isinstance(answer, Choose):
+        answer = chosen(request, answer.option)
+    if isinstance(answer, Allow):
+        return _allow(request, answer)
+    if isinstance(answer, Reply):
+        return {"behavior": "allow", "updatedInput": _with_answers(request, answer)}
+    if isinstance(answer, Decline):
+        return _deny(answer.message or UNANSWERED)
+    return _deny(answer.message or DENIED, interrupt=answer.interrupt)
+
+
+def chosen(request: Request, option: str) -> Allow | Deny:
+    """What picking one of the request's options means."""
+    known = {each.id for each in request.options}
+    if option not in known:
+        raise InvalidValue("option", option, f"one of {', '.join(sorted(known))}")
+    if option.startswith(SUGGESTION):
+        index = int(option.removeprefix(SUGGESTION))
+        lasting: Scope = "session" if request.suggestions[index].destination == "session" else "always"
+        return Allow(scope=lasting, suggestion=index)
+    return _CHOICES[option]
+
+
+def denies(request: Request, answer: Answer) -> bool:
+    """Whether the answer is a no."""
+    if isinstance(answer, Choose):
+        answer = chosen(request, answer.option)
+    return isinstance(answer, Deny | Decline)
+
+
+def _allow(request: Request, answer: Allow) -> dict[str, object]:
+    allowed: dict[str, object] = {
+        "behavior": "allow",
+        "updatedInput": answer.updated_input or request.input or NO_INPUT,
+    }
+    changes = _lasting(request, answer)
+    if answer.mode:
+        changes.append({"type": "setMode", "mode": answer.mode, "destination": "session"})
+    return {**allowed, "updatedPermissions": changes} if changes else allowed
+
+
+def _lasting(request: Request, answer: Allow) -> list[object]:
+    """The proposed rule that makes the answer last; the first one when none is named."""
+    if answer.scope == "once":
+        return []
+    index = answer.suggestion or 0
+    if answer.suggestion is not None and not 0 <= index < len(request.suggestions):
+        raise InvalidValue("suggestion", index, f"a number below {len(request.suggestions)}")
+    raw = request.suggestions[index].raw if request.suggestions else None
+    fields = read(FIELDS, raw)
+    if fields is None:
+        return []
+    if answer.scope == "session":
+        fields["destination"] = msgspec.Raw(b'"session"')
+    return [fields]
+
+
+def _deny(message: str, *, interrupt: bool = False) -> dict[str, object]:
+    denied: dict[str, object] = {"behavior": "deny", "message": message}
+    return {**denied, "interrupt": True} if interrupt else denied
+
+
+def _with_answers(request: Request, reply: Reply) -> dict[str, object]:
+    """The questions with their answers; several choices are one text."""
+    answers = {
+        question: given if isinstance(given, str) else ", ".join(given) for question, given in reply.answers.items()
+    }
+    questions = read(FIELDS, request.input) or {}
+    return {**questions, "answers": answers}
+
+
+def _success(request_id: str, response: object) -> bytes:
+    return line(
+        {
+            "type": "control_response",
+            "response": {"subtype": "success", "request_id": request_id, "response": response},
+        }
+    )
+
+
+def _block(block: ContentBlock) -> dict[str, object]:
+    if isinstance(block, ImageBlock):
+        source = (
+            {"type": "base64", "media_type": block.media_type, "data": block.data}
+            if block.data
+            else {"type": "url", "url": block.uri}
+        )
+        return {"type": "image", "source": source}
+    if isinstance(block, ResourceBlock):
+        return {"type": "text", "text": f"{block.uri}\n{block.text}".strip()}
+    return {"type": "text", "text": text_of((block,))}
+
+
+_CHOICES: Final[dict[str, Allow | Deny]] = {
+    ALLOW: Allow(),
+    ACCEPT_EDITS: Allow(mode="acceptEdits"),
+    DENY: Deny(),
+    DENY_AND_STOP: Deny(interrupt=True),
+}

@@ -1,0 +1,141 @@
+"""The Claude engine: finds the CLI, starts it, talks with it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from footplate.config.settings import read_section
+from footplate.engines.base import Capabilities, Installed, Options, Spawn
+from footplate.engines.claude import resume
+from footplate.engines.claude.conversation import ClaudeConversation
+from footplate.engines.claude.credentials import find_login
+from footplate.engines.claude.launch import Facts, build_launch, parse_version
+from footplate.engines.claude.settings import ClaudeSettings
+from footplate.errors import EngineNotExecutable, EngineNotFound
+from footplate.events.base import ResumeToken
+from footplate.host.environment import build_environment
+
+NAME: Final = "claude"
+INSTALL: Final = "install it with `npm install -g @anthropic-ai/claude-code`, then run `claude` once to log in"
+VERSION_TIMEOUT_S: Final = 15.0
+MODES: Final = ("default", "acceptEdits", "plan", "dontAsk", "auto", "bypassPermissions")
+EFFORTS: Final = ("low", "medium", "high", "max")
+
+
+class ClaudeEngine:
+    """Claude Code through its own bidirectional protocol."""
+
+    def __init__(self, settings: ClaudeSettings | None = None) -> None:
+        self._settings = settings or ClaudeSettings()
+        self._versions: dict[tuple[str, int], str] = {}
+
+    @property
+    def name(self) -> str:
+        """The name in settings, commands and resume tokens."""
+        return NAME
+
+    @property
+    def title(self) -> str:
+        """The name for people."""
+        return "Claude Code"
+
+    def capabilities(self, installed: Installed | None = None) -> Capabilities:
+        """What it can do; both measured versions can do the same."""
+        return Capabilities(
+            resume=True,
+            fork=True,
+            interrupt=True,
+            queue=True,
+            steer=True,
+            permissions=True,
+            questions=True,
+            plans=True,
+            images=True,
+            one_shot=True,
+            live=True,
+            structured_output=True,
+            max_turns=True,
+            max_budget=True,
+            background=True,
+            chooses_session_id=True,
+            modes=MODES,
+            efforts=EFFORTS,
+        )
+
+    async def locate(self, environ: Mapping[str, str]) -> Installed:
+        """The program named in the settings, else the one on the PATH, and its version."""
+        program = self._find(environ)
+        return Installed(engine=NAME, program=program, version=await asyncio.to_thread(self._version, program, environ))
+
+    def launch(self, options: Options, installed: Installed, environ: Mapping[str, str]) -> Spawn:
+        """How to start it, with what the machine says of us and of the login."""
+        facts = Facts(root=os.geteuid() == 0, login=find_login(environ, self._settings.profile))
+        return build_launch(options, installed, environ, self._settings, facts)
+
+    def converse(self, options: Options, installed: Installed) -> ClaudeConversation:
+        """The state machine for one process."""
+        return ClaudeConversation(options)
+
+    def format_resume(self, token: ResumeToken) -> str:
+        """The line a person can paste in a terminal."""
+        return resume.format_resume(token)
+
+    def extract_resume(self, text: str) -> ResumeToken | None:
+        """The last resume line in the text."""
+        return resume.extract_resume(text)
+
+    def is_resume_line(self, line: str) -> bool:
+        """Whether this one line is nothing but a resume line."""
+        return resume.is_resume_line(line)
+
+    def _find(self, environ: Mapping[str, str]) -> str:
+        wanted = self._settings.program or NAME
+        found = shutil.which(wanted, path=environ.get("PATH", os.defpath))
+        if found is None:
+            if self._settings.program and Path(wanted).is_file():
+                raise EngineNotExecutable(NAME, wanted, "permission denied")
+            raise EngineNotFound(NAME, wanted, INSTALL)
+        return found
+
+    def _version(self, program: str, environ: Mapping[str, str]) -> str:
+        """Asked once per file: a changed file is another program."""
+        try:
+            key = (program, Path(program).stat().st_mtime_ns)
+        except OSError as problem:
+            raise EngineNotExecutable(NAME, program, problem.strerror or str(problem)) from problem
+        if key not in self._versions:
+            self._versions[key] = ask_version(program, environ)
+        return self._versions[key]
+
+
+def ask_version(program: str, environ: Mapping[str, str]) -> str:
+    """The version that the program tells, with nothing of the environment but what every agent may see."""
+    try:
+        answer = subprocess.run(
+            [program, "--version"],
+            env=build_environment(environ),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=VERSION_TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as problem:
+        raise EngineNotExecutable(NAME, program, f"no answer to --version in {VERSION_TIMEOUT_S:g} s") from problem
+    except OSError as problem:
+        raise EngineNotExecutable(NAME, program, problem.strerror or str(problem)) from problem
+    version = ".".join(map(str, parse_version(answer.stdout.decode("utf-8", "replace"))))
+    if not version:
+        said = (answer.stderr or answer.stdout).decode("utf-8", "replace").strip()[-200:]
+        raise EngineNotExecutable(NAME, program, f"--version gave no version: {said or 'nothing'}")
+    return version
+
+
+def create(section: Mapping[str, object]) -> ClaudeEngine:
+    """The engine with its section of the settings."""
+    return ClaudeEngine(read_section(ClaudeSettings, section, where="[engines.claude]"))

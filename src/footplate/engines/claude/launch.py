@@ -1,0 +1,248 @@
+"""How the CLI is started: argv and environment as values. Pure.
+
+`FLAGS` is the table of every option that becomes an argument, in the order in which they stand, with the version from
+which on the CLI knows it: an unknown flag is exit 1. A flag that somebody asked for and that is too new is refused by
+name; one that is merely nice to have is left out.
+
+The environment is built from a list. `CLAUDE_CODE_MAX_RETRIES` is set unless the user set it: the CLI repeats also what
+cannot be mended (a wrong key, 401) ten times with doubling waits, so that a bad key looks like a hang of minutes; the
+default of 4 ends it after about ten seconds and still rides out a short overload.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import msgspec
+
+from footplate.engines.base import Installed, Options, Spawn
+from footplate.engines.claude.conversation import wire_mode
+from footplate.engines.claude.credentials import API_KEY, passes_key, who_pays
+from footplate.engines.claude.settings import ClaudeSettings
+from footplate.errors import EngineRefused, InvalidValue, UnsupportedOption
+from footplate.host.environment import build_environment
+
+ENGINE: Final = "claude"
+ARGUMENT_LIMIT: Final = 128 * 1024 - 1
+"""What the kernel takes as one argument; a longer prompt goes through stdin, in the live form."""
+
+ALLOWED_NAMES: Final = (
+    "ANTHROPIC_*",
+    "CLAUDE_CONFIG_DIR",
+    "CLAUDE_CODE_*",
+    "DISABLE_*",
+    "ENABLE_TOOL_SEARCH",
+    "IS_SANDBOX",
+    "BASH_*",
+    "MCP_*",
+)
+CLOUD_NAMES: Final = {
+    "CLAUDE_CODE_USE_BEDROCK": ("AWS_*",),
+    "CLAUDE_CODE_USE_VERTEX": ("GOOGLE_*", "CLOUD_ML_REGION"),
+}
+SESSION_MARKERS: Final = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT")
+"""The host's own session, when Footplate itself runs inside a Claude session."""
+
+BYPASS: Final = "bypassPermissions"
+Version = tuple[int, ...]
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """What the machine says: are we root, is there a subscription login."""
+
+    root: bool = False
+    login: bool = False
+
+
+class Wish(msgspec.Struct, frozen=True):
+    """What a launch is made of."""
+
+    options: Options
+    settings: ClaudeSettings
+
+    @property
+    def mode(self) -> str:
+        """The permission mode that is asked for."""
+        return wire_mode(self.options.mode or self.settings.permission_mode)
+
+    @property
+    def fresh(self) -> bool:
+        """Whether the conversation gets an id of its own."""
+        return self.options.resume is None or self.options.fork
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The tools that need not be asked about."""
+        if self.options.allow_tools is not None:
+            return self.options.allow_tools
+        return () if self.options.asks else self.settings.allowed_tools
+
+
+class Flag(msgspec.Struct, frozen=True, kw_only=True):
+    """One flag: its arguments for a wish (none: it is left out), and since which version the CLI knows it."""
+
+    name: str
+    values: Callable[[Wish], tuple[str, ...] | None]
+    since: Version = (2, 0, 0)
+    optional: bool = False
+
+
+def _value(get: Callable[[Wish], object]) -> Callable[[Wish], tuple[str, ...] | None]:
+    """A flag with one value, left out when the value is empty."""
+
+    def values(wish: Wish) -> tuple[str, ...] | None:
+        value = get(wish)
+        return None if value is None or value == "" else (f"{value}",)
+
+    return values
+
+
+def _switch(get: Callable[[Wish], bool]) -> Callable[[Wish], tuple[str, ...] | None]:
+    """A flag without a value."""
+    return lambda wish: () if get(wish) else None
+
+
+def _live(get: Callable[[Wish], bool]) -> Callable[[Wish], tuple[str, ...] | None]:
+    """A switch that only the live form has."""
+    return _switch(lambda wish: not wish.options.one_shot and get(wish))
+
+
+FLAGS: Final = (
+    Flag(name="--input-format", values=lambda wish: None if wish.options.one_shot else ("stream-json",)),
+    Flag(name="--output-format", values=lambda _: ("stream-json",)),
+    Flag(name="--verbose", values=lambda _: ()),
+    Flag(
+        name="--permission-prompt-tool",
+        values=lambda wish: ("stdio",) if wish.options.asks and not wish.options.one_shot else None,
+    ),
+    Flag(name="--include-partial-messages", values=_switch(lambda wish: wish.options.partial)),
+    Flag(name="--replay-user-messages", values=_live(lambda _: True)),
+    Flag(
+        name="--forward-subagent-text",
+        values=_live(lambda wish: wish.options.partial),
+        since=(2, 1, 325),
+        optional=True,
+    ),
+    Flag(name="--resume", values=_value(lambda wish: wish.options.resume)),
+    Flag(name="--fork-session", values=_switch(lambda wish: wish.options.resume is not None and wish.options.fork)),
+    Flag(name="--session-id", values=_value(lambda wish: wish.options.session_id if wish.fresh else None)),
+    Flag(name="--model", values=_value(lambda wish: wish.options.model or wish.settings.model)),
+    Flag(name="--effort", values=_value(lambda wish: wish.options.effort), since=(2, 1, 197)),
+    Flag(name="--permission-mode", values=_value(lambda wish: wish.mode)),
+    Flag(
+        name="--dangerously-skip-permissions",
+        values=_switch(lambda wish: wish.settings.dangerously_skip_permissions),
+    ),
+    Flag(name="--allowedTools", values=_value(lambda wish: ",".join(wish.tools))),
+    Flag(name="--disallowedTools", values=_value(lambda wish: ",".join(wish.options.deny_tools))),
+    Flag(name="--max-turns", values=_value(lambda wish: wish.options.max_turns)),
+    Flag(name="--max-budget-usd", values=_value(lambda wish: _money(wish.options.max_budget_usd)), since=(2, 1, 197)),
+    Flag(name="--json-schema", values=_value(lambda wish: wish.options.json_schema), since=(2, 1, 197)),
+    Flag(name="--append-system-prompt", values=_value(lambda wish: wish.options.append_system_prompt)),
+    Flag(name="--add-dir", values=lambda wish: wish.options.add_dirs or None),
+)
+
+
+def build_launch(
+    options: Options, installed: Installed, environ: Mapping[str, str], settings: ClaudeSettings, facts: Facts
+) -> Spawn:
+    """The program, its arguments and its environment. Raises `RequestError` or `EngineRefused` for what cannot be."""
+    wish = Wish(options, settings)
+    env = build_env(options, environ, settings, facts)
+    _check(wish, env, facts)
+    argv = [installed.program, "-p", *arguments(wish, parse_version(installed.version))]
+    if options.one_shot:
+        argv += ["--", options.prompt]
+    return Spawn(
+        argv=tuple(argv),
+        env=env,
+        cwd=options.cwd,
+        stdin=not options.one_shot,
+        notes={"billing": who_pays(env, login=facts.login)},
+    )
+
+
+def arguments(wish: Wish, version: Version) -> list[str]:
+    """Every flag of the table that the wish calls for and the version knows."""
+    argv: list[str] = []
+    for flag in FLAGS:
+        values = flag.values(wish)
+        if values is None:
+            continue
+        if knows(version, flag):
+            argv += [flag.name, *values]
+        elif not flag.optional:
+            wanted = ".".join(map(str, flag.since))
+            raise UnsupportedOption(ENGINE, flag.name, f"update the CLI to {wanted} or later")
+    return argv
+
+
+def knows(version: Version, flag: Flag) -> bool:
+    """Whether the version knows the flag; of a version that nobody could read only what all know is expected."""
+    return version >= flag.since if version else not flag.optional
+
+
+def parse_version(text: str) -> Version:
+    """`2.1.325 (Claude Code)` as numbers to compare; empty when there are none."""
+    match = re.search(r"\d+(?:\.\d+)+", text)
+    return tuple(map(int, match[0].split("."))) if match else ()
+
+
+def build_env(options: Options, environ: Mapping[str, str], settings: ClaudeSettings, facts: Facts) -> dict[str, str]:
+    """The whole environment of the CLI: from the list, then our defaults, then what was set on purpose."""
+    cloud = [name for switch, names in CLOUD_NAMES.items() if environ.get(switch) for name in names]
+    withheld = () if passes_key(settings.use_api_billing, environ, login=facts.login) else (API_KEY,)
+    chosen = build_environment(
+        environ,
+        allow=(*ALLOWED_NAMES, *cloud, *settings.env_pass),
+        deny=(*SESSION_MARKERS, *withheld),
+    )
+    defaults = {"CLAUDE_CODE_MAX_RETRIES": str(settings.max_retries)}
+    if options.asks:
+        defaults["ENABLE_TOOL_SEARCH"] = "false"
+    purpose = dict(settings.env)
+    if settings.assume_sandbox:
+        purpose["IS_SANDBOX"] = "1"
+    if settings.profile:
+        purpose["CLAUDE_CONFIG_DIR"] = settings.profile
+    return {**defaults, **chosen, **purpose, **options.env}
+
+
+def _check(wish: Wish, env: Mapping[str, str], facts: Facts) -> None:
+    options = wish.options
+    if options.resume is not None and (not options.resume or options.resume.startswith("-")):
+        raise InvalidValue("resume", options.resume, "a session id")
+    if options.session_id is not None and wish.fresh and not _is_uuid(options.session_id):
+        raise InvalidValue("session_id", options.session_id, "a UUID")
+    if options.one_shot and len(options.prompt.encode()) > ARGUMENT_LIMIT:
+        raise InvalidValue(
+            "prompt", f"{options.prompt[:40]}...", "at most 128 kB in the one-shot form; use the live form"
+        )
+    if wish.settings.sandbox != "none":
+        raise UnsupportedOption(ENGINE, f"sandbox = {wish.settings.sandbox!r}", "set it to 'none'")
+    _check_root(wish, env, facts)
+
+
+def _check_root(wish: Wish, env: Mapping[str, str], facts: Facts) -> None:
+    bypass = wish.mode == BYPASS or wish.settings.dangerously_skip_permissions
+    if bypass and facts.root and env.get("IS_SANDBOX") not in ("1", "true"):
+        raise EngineRefused(
+            ENGINE,
+            "it does not skip permissions when it runs as root",
+            "run as another user, or set assume_sandbox = true if a container is the sandbox",
+        )
+
+
+def _money(value: float | None) -> str:
+    return "" if value is None else f"{value:g}"
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        uuid.UUID(text)
+    except ValueError:
+        return False
+    return True

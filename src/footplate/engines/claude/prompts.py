@@ -1,0 +1,115 @@
+"""Which prompts were sent, which the CLI took up, and which turn each belongs to."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from typing import Final
+
+from footplate.engines.claude.ledger import Ledger, Recent
+from footplate.engines.claude.wire import CommandLifecycle
+from footplate.events.ids import PromptId
+from footplate.events.model import PromptSteered, PromptWithdrawn
+
+NAMESPACE: Final = uuid.UUID("5f0c9f6e-7b0d-5c5e-9a49-3d1f6f3c2b10")
+
+
+def prompt_uuid(prompt: PromptId) -> str:
+    """The id of the prompt on the wire: itself when it is a UUID, else one made of it, always the same."""
+    try:
+        return str(uuid.UUID(prompt))
+    except ValueError:
+        return str(uuid.uuid5(NAMESPACE, prompt))
+
+
+class Prompts:
+    """The life of prompts as the stream tells it.
+
+    2.1.325 names the prompts of a turn in its init and tells the life of each one. 2.1.197 does neither: there the
+    oldest prompt that was sent and not yet taken up is the one that a new turn answers, and an echo
+    (`--replay-user-messages`) tells that a further one was folded in.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._names: dict[str, PromptId] = {}
+        self._waiting: list[PromptId] = []
+        self._started: list[PromptId] = []
+        self._taken = Recent()
+        self._echoed = Recent()
+        self._told = False
+
+    @property
+    def outstanding(self) -> list[PromptId]:
+        """Prompts that were sent and never taken up."""
+        return [*self._started, *self._waiting]
+
+    def sent(self, prompt: PromptId) -> None:
+        """A prompt was written to the CLI."""
+        self._names[prompt_uuid(prompt)] = prompt
+        if prompt not in self._waiting and prompt not in self._taken:
+            self._waiting.append(prompt)
+
+    def of_turn(self, named: Iterable[str]) -> list[PromptId]:
+        """The prompts that a turn which starts now answers; `named` are those its init names."""
+        prompts = [self._name(name) for name in named] or [*self._started]
+        if not prompts and not self._told:
+            prompts = self._waiting[:1]
+        for prompt in prompts:
+            self._take(prompt)
+        return prompts
+
+    def echoed(self, name: str) -> tuple[PromptId, bool]:
+        """The prompt that an echo names, and whether it is the first echo of it."""
+        prompt = self._name(name)
+        if name in self._echoed:
+            return prompt, False
+        self._echoed.add(name)
+        turn = self._ledger.turn
+        if turn is not None and prompt not in turn.prompts and prompt not in self._taken:
+            self._fold_in(prompt)
+        self._take(prompt)
+        return prompt, True
+
+    def of_result(self, names: Iterable[str]) -> None:
+        """The prompts that a result names belong to its turn."""
+        turn = self._ledger.turn
+        for prompt in map(self._name, names):
+            if turn is not None and prompt not in turn.prompts:
+                turn.prompts.append(prompt)
+            self._take(prompt)
+
+    def lifecycle(self, line: CommandLifecycle) -> None:
+        """What 2.1.325 says of a prompt."""
+        self._told = True
+        prompt = self._name(line.command_uuid)
+        turn = self._ledger.turn
+        if line.state == "cancelled" and prompt not in self._taken and prompt not in self._started:
+            self._take(prompt)
+            self._ledger.out.append(PromptWithdrawn(prompt=prompt, reason="cancelled"))
+            return
+        if line.state == "started" and prompt not in self._taken:
+            if turn is not None and self._fold_in(prompt):
+                return
+            if turn is None:
+                self._started.append(prompt)
+        self._ledger.ignore("command_lifecycle")
+
+    def _fold_in(self, prompt: PromptId) -> bool:
+        """A prompt joins the turn that runs; the first one of a turn that names none is what started it: False."""
+        turn = self._ledger.open_turn()
+        first = not turn.prompts and turn.origin == ""
+        turn.prompts.append(prompt)
+        self._take(prompt)
+        if not first:
+            self._ledger.out.append(PromptSteered(prompt=prompt))
+        return not first
+
+    def _take(self, prompt: PromptId) -> None:
+        self._taken.add(prompt)
+        for pending in (self._waiting, self._started):
+            if prompt in pending:
+                pending.remove(prompt)
+
+    def _name(self, name: str) -> PromptId:
+        return self._names.get(name) or PromptId(name)
