@@ -6,6 +6,9 @@
     │   ├── UnknownEngine         no engine of that name
     │   ├── UnknownSession        no session of that id
     │   ├── SessionBusy           another writer holds the engine's session
+    │   ├── SessionOver           the session is closed
+    │   ├── UnknownRequest        the agent asked no such thing
+    │   ├── AlreadyAnswered       somebody was first, or the agent no longer asks
     │   └── UnsupportedOption     the engine, or this version of it, cannot do that
     ├── EngineError             the agent's side
     │   ├── EngineNotFound        its program is not on this machine
@@ -104,6 +107,48 @@ class SessionBusy(RequestError):
         self.key = key
         self.holder = holder
         super().__init__(f"session {key} is in use by {holder}; wait for it to end or stop it first")
+
+
+class SessionOver(RequestError):
+    """The session is closed; nothing more can be asked of it."""
+
+    code: ClassVar[str] = "session_closed"
+    title: ClassVar[str] = "Session closed"
+    status: ClassVar[int] = 409
+
+    def __init__(self, session: str) -> None:
+        self.session = session
+        super().__init__(f"session {session} is closed; open another, or resume it by its resume line")
+
+
+class UnknownRequest(RequestError):
+    """The agent asked no such thing."""
+
+    code: ClassVar[str] = "request_not_found"
+    title: ClassVar[str] = "Request not found"
+    status: ClassVar[int] = 404
+
+    def __init__(self, request: str) -> None:
+        self.request = request
+        super().__init__(f"no request {request!r} in this session")
+
+
+class AlreadyAnswered(RequestError):
+    """Somebody was first, or the agent no longer asks."""
+
+    code: ClassVar[str] = "request_closed"
+    title: ClassVar[str] = "Request already closed"
+    status: ClassVar[int] = 409
+
+    def __init__(self, request: str, *, state: str, by: str, surface: str, at: float | None) -> None:
+        self.request = request
+        self.state = state
+        self.by = by
+        self.surface = surface
+        self.at = at
+        who = f" by {by}" if by else ""
+        where = f" from {surface}" if surface else ""
+        super().__init__(f"request {request} is {state}{who}{where}; your answer was not used")
 
 
 class UnsupportedOption(RequestError):

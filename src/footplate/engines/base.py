@@ -73,6 +73,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     partial: bool = False
     one_shot: bool = False
     prompt: str = ""
+    first_turn: int = 1
     env: Mapping[str, str] = {}
 
 

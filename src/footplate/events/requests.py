@@ -52,6 +52,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=
     plan: str = ""
     plan_file: str = ""
     allowed_prompts: tuple[str, ...] = ()
+    engine_request: str = ""
+    """The engine's own id of it, where the session gave the request one of ours."""
 
 
 class AnswerBase(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", omit_defaults=True, gc=False):

@@ -1,0 +1,60 @@
+"""The root command: names every subcommand and imports only the one that is called."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+from footplate.version import __version__
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "run": ("footplate.interfaces.cli.run:run_command", "Give an agent one prompt and watch it work."),
+    "mock-agent": (
+        "footplate.interfaces.cli.agents:mock_agent",
+        "Be the built-in agent, on standard input and output.",
+    ),
+    "version": ("footplate.interfaces.cli.version:version_command", "Say which version this is."),
+}
+"""Name -> where the command lives, and the line that the root's help shows for it."""
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by name; `footplate ENGINE PROMPT` stands for `footplate run --engine ENGINE`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in COMMANDS:
+            module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+            command: click.Command = getattr(import_module(module), attribute)
+            return command
+        return _engine_shortcut(cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+def _engine_shortcut(name: str) -> click.Command | None:
+    from footplate.engines.catalog import engine_names  # noqa: PLC0415  (only when no command has that name)
+
+    if name not in engine_names():
+        return None
+    from footplate.interfaces.cli.run import engine_command  # noqa: PLC0415
+
+    return engine_command(name)
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="footplate")
+def root() -> None:
+    """Run coding agents and drive them from anywhere.
+
+    \b
+    Examples:
+      footplate run "fix the failing tests"
+      footplate claude "explain this repository"
+      footplate run --engine mock demo
+    """

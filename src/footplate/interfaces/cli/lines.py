@@ -1,0 +1,117 @@
+"""A run's events as single lines of text. Pure: no terminal, no clock."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Final
+
+import msgspec
+
+from footplate.events.run_events import TodoNote
+from footplate.events.runs import Action, Completed, Started
+
+MARKS: Final = {"running": "·", "ok": "✓", "failed": "✗", "warning": "!", "note": "-"}
+STYLES: Final = {"ok": "32", "failed": "31", "warning": "33", "note": "2", "running": "36", "dim": "2", "bold": "1"}
+
+
+def paint(text: str, style: str, *, color: bool) -> str:
+    """The text in a named style, or as it is where colour is not wanted."""
+    return f"\x1b[{STYLES[style]}m{text}\x1b[0m" if color else text
+
+
+def one_line(text: str) -> str:
+    """The text without line breaks and control characters, which could fool a terminal."""
+    return "".join(char if char.isprintable() else " " for char in text).strip()
+
+
+def clip(text: str, width: int) -> str:
+    """The text cut to so many columns; wide characters count twice."""
+    used = 0
+    for index, char in enumerate(text):
+        used += 2 if unicodedata.east_asian_width(char) in "WF" else 1
+        if used > width:
+            return text[: max(index - 1, 0)] + "…"
+    return text
+
+
+def duration(seconds: float) -> str:
+    """`0.4s`, `12s`, `3m 05s`, `1h 02m`."""
+    if seconds < 10:
+        return f"{seconds:.1f}s"
+    if seconds < 60:
+        return f"{seconds:.0f}s"
+    minutes, rest = divmod(int(seconds), 60)
+    if minutes < 60:
+        return f"{minutes}m {rest:02d}s"
+    return f"{minutes // 60}h {minutes % 60:02d}m"
+
+
+def money(cost: float | None) -> str:
+    """`$0.0123`, or nothing when the cost is not known."""
+    return "" if cost is None else f"${cost:.4f}" if cost < 1 else f"${cost:.2f}"
+
+
+class _Cost(msgspec.Struct):
+    total_cost_usd: float | None = None
+    cost_usd: float | None = None
+
+
+def cost_of(completed: Completed) -> float | None:
+    """What the run cost, where the engine's figures say."""
+    if completed.usage is None:
+        return None
+    figures = msgspec.json.decode(completed.usage, type=_Cost)
+    return figures.total_cost_usd if figures.total_cost_usd is not None else figures.cost_usd
+
+
+def header(started: Started) -> str:
+    """Who works where: `claude · opus · /path`."""
+    mode = started.meta.permission_mode
+    parts = [started.engine, started.title if started.title != started.engine else "", mode, started.meta.cwd]
+    return " · ".join(one_line(part) for part in parts if part)
+
+
+def verdict(action: Action) -> str:
+    """The style and mark an action gets."""
+    if action.kind == "warning" or action.level == "warning":
+        return "warning"
+    if action.phase != "completed":
+        return "running"
+    if action.kind == "note":
+        return "note"
+    return "failed" if action.ok is False else "ok"
+
+
+def steps_done(steps: int) -> str:
+    """`1 step`, `2 steps`."""
+    return f"{steps} step{'s' * (steps != 1)}"
+
+
+def _outcome(action: Action) -> str:
+    """What an action came to, in a few words."""
+    if isinstance(action.detail, TodoNote) and action.detail.entries:
+        entries = action.detail.entries
+        done = sum(entry.status == "completed" for entry in entries)
+        current = next((entry for entry in entries if entry.status == "in_progress"), None)
+        return f"{done} of {len(entries)} done" + (
+            f", now: {current.active_form or current.content}" if current else ""
+        )
+    return action.message if action.message != action.title else ""
+
+
+def action_line(action: Action, elapsed: float | None = None) -> str:
+    """One line for an action: its mark, its title, what it came to and how long it took; a sub-agent's is indented."""
+    indent = "  " if getattr(action.detail, "parent_id", None) else ""
+    text = f"{indent}{MARKS[verdict(action)]} {one_line(action.title)}"
+    if outcome := _outcome(action):
+        text += f": {one_line(outcome)}"
+    if elapsed is not None and elapsed >= 0.1:
+        text += f" ({duration(elapsed)})"
+    return text
+
+
+def summary(completed: Completed, *, steps: int, elapsed: float) -> str:
+    """The last line: how it went, how long it took, what it cost."""
+    verdict = "done" if completed.ok else "failed"
+    parts = [verdict, duration(elapsed), steps_done(steps), money(cost_of(completed))]
+    return " · ".join(part for part in parts if part)

@@ -1,0 +1,1 @@
+"""What drives engines: the runner, runs, and (above them) sessions and the hub."""

@@ -1,0 +1,73 @@
+"""Docs as tests: links lead somewhere, generated pages are fresh, every page is reachable, examples run."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from footplate.interfaces.cli.app import COMMANDS
+
+ROOT = Path(__file__).resolve().parent.parent.parent.parent
+PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def _links(page: Path) -> list[Path]:
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    targets = [target for target in LINK.findall(text) if "://" not in target and not target.startswith("#")]
+    return [(page.parent / target.split("#")[0]).resolve() for target in targets]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_link_leads_somewhere(page: Path) -> None:
+    assert [target for target in _links(page) if not target.exists()] == []
+
+
+def test_every_page_can_be_reached_from_the_readme() -> None:
+    seen: set[Path] = set()
+    waiting = [ROOT / "README.md"]
+    while waiting:
+        page = waiting.pop()
+        if page in seen:
+            continue
+        seen.add(page)
+        if page.is_dir():
+            waiting += sorted(page.glob("*.md"))
+        elif page.suffix == ".md":
+            waiting += _links(page)
+    assert [page for page in PAGES if page not in seen] == []
+
+
+@pytest.mark.parametrize("script", ["reference.py", "schema.py"])
+def test_the_generated_pages_are_fresh(script: str) -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts" / script, "--check"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_command_is_in_the_reference() -> None:
+    page = (ROOT / "docs" / "reference" / "cli.md").read_text()
+    assert [name for name in COMMANDS if f"## footplate {name}\n" not in page] == []
+
+
+def _python_examples() -> list[tuple[str, str]]:
+    found = []
+    for page in PAGES:
+        for number, code in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)):
+            found.append((f"{page.relative_to(ROOT).as_posix()}#{number}", textwrap.dedent(code)))
+    return found
+
+
+@pytest.mark.parametrize(("name", "code"), _python_examples(), ids=[name for name, _ in _python_examples()])
+def test_every_python_example_runs(name: str, code: str, tmp_path: Path) -> None:
+    env = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "FOOTPLATE_DATA_DIR": str(tmp_path / "data")}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, f"{name}: {done.stderr}"

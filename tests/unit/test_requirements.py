@@ -1,0 +1,44 @@
+"""The requirement manifest: every promise is held by tests that exist, every contract and e2e test holds a promise."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parent.parent
+SERVING = ("contract", "e2e")
+
+
+def _promises() -> dict[str, list[str]]:
+    manifest = tomllib.loads((TESTS / "requirements.toml").read_text())
+    return {name: promise["tests"] for name, promise in manifest["promises"].items()}
+
+
+def _tests_in(path: Path) -> set[str]:
+    tree = ast.parse(path.read_text())
+    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return {node.name for node in functions if node.name.startswith("test_")}
+
+
+def test_every_promise_is_held_by_tests_that_exist() -> None:
+    missing = []
+    for promise, tests in _promises().items():
+        if not tests:
+            missing.append(f"{promise}: no test")
+        for test in tests:
+            path, _, name = test.partition("::")
+            file = TESTS / path
+            if not file.is_file() or (name and name not in _tests_in(file)):
+                missing.append(f"{promise}: {test}")
+    assert not missing
+
+
+def test_every_contract_and_end_to_end_test_holds_a_promise() -> None:
+    named = {test for tests in _promises().values() for test in tests}
+    loose = []
+    for folder in SERVING:
+        for path in sorted((TESTS / folder).glob("test_*.py")):
+            file = path.relative_to(TESTS).as_posix()
+            loose += [f"{file}::{name}" for name in sorted(_tests_in(path)) if not named & {file, f"{file}::{name}"}]
+    assert not loose
