@@ -15,6 +15,8 @@ import msgspec
 CEILING: Final = 64 * 1024 * 1024
 HEAD: Final = 256
 BLANK: Final = b" \t\r\n"
+LONG: Final = 4096
+"""From this mean length on, lines are decoded one by one: looking through them first would cost more than it saves."""
 
 T = TypeVar("T")
 
@@ -117,17 +119,18 @@ class LineSplitter:
 
 def decode_block(decoder: msgspec.json.Decoder[T], lines: bytes) -> list[T | BadLine]:
     """Decode each line of a block; blank lines vanish, a line that fails becomes a `BadLine`."""
-    if _one_object_per_line(lines):
+    newlines = lines.count(b"\n")
+    if len(lines) < newlines * LONG and _one_object_per_line(lines, newlines):
         try:
             frames = decoder.decode_lines(lines)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return _decode_each(decoder, lines)
-        if len(frames) == lines.count(b"\n"):
+        if len(frames) == newlines:
             return cast("list[T | BadLine]", frames)
     return _decode_each(decoder, lines)
 
 
-def _one_object_per_line(lines: bytes) -> bool:
+def _one_object_per_line(lines: bytes, newlines: int) -> bool:
     r"""Tell whether every newline stands between two objects.
 
     `decode_lines` reads values, not lines: it takes `{\n}` for one value and `{}{}` for two. `}\n{`

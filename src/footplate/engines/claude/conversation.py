@@ -26,7 +26,7 @@ CLEARING: Final = ("/clear", "/reset", "/new")
 class ClaudeConversation:
     """Pure: whole lines and commands in, events and whole lines out."""
 
-    def __init__(self, options: Options, *, turn_prefix: str = "turn-", first_turn: int = 1) -> None:
+    def __init__(self, options: Options, *, turn_prefix: str = "turn-") -> None:
         self._one_shot = options.one_shot
         self._requests = control.Requests()
         self._translator = Translator(
@@ -35,7 +35,7 @@ class ClaudeConversation:
             resume=options.resume,
             fork=options.fork,
             turn_prefix=turn_prefix,
-            first_turn=first_turn,
+            first_turn=options.first_turn,
             prompted=options.one_shot,
             clears=options.one_shot and clears(options.prompt),
         )

@@ -91,6 +91,7 @@ class Translator:
             wire.System: self._system_line,
             wire.RateLimit: self._rate_limit,
             wire.ToolProgress: self._tool_progress,
+            wire.Progress: self._progress,
             wire.ToolUseSummary: self._tool_summary,
             wire.CommandLifecycle: self._lifecycle,
             wire.ConversationReset: self._reset,
@@ -174,7 +175,7 @@ class Translator:
         the session with all that is known of it.
         """
         task = isinstance(line, wire.System) and line.subtype.startswith("task_")
-        if task or isinstance(line, wire.StreamEvent | wire.Assistant | wire.User):
+        if task or isinstance(line, wire.StreamEvent | wire.Assistant | wire.User | wire.Progress):
             hint = read(HINT, self._raw_line())
             if hint is not None:
                 self._attachment.saw(hint.session_id)
@@ -205,6 +206,17 @@ class Translator:
         if not self._ledger.update_call(ToolUpdated(call=call, elapsed_s=line.elapsed_time_seconds)):
             self._ledger.ignore("tool_progress")
         return True
+
+    def _progress(self, line: wire.Progress) -> bool:
+        """A wrapped line of a sub-agent is what it would be without the wrapping."""
+        if line.data.type == "hook_progress":
+            remarks.remark(self._ledger, "hook_progress", self._raw_line())
+            return True
+        inner = read(wire.LINES, line.data.message)
+        if not isinstance(inner, wire.Assistant | wire.User) or line.parent is None:
+            return False
+        unwrapped = msgspec.structs.replace(inner, parent_tool_use_id=line.parent)
+        return self._handlers[type(unwrapped)](unwrapped)
 
     def _tool_summary(self, line: wire.ToolUseSummary) -> bool:
         self._ledger.notice("info", line.summary, code="tool_use_summary")

@@ -258,6 +258,20 @@ class ToolProgress(LineBase, frozen=True, kw_only=True, tag="tool_progress"):
     elapsed_time_seconds: float | None = None
 
 
+class ProgressData(Part, frozen=True, kw_only=True):
+    """What a progress line wraps."""
+
+    type: str = ""
+    message: OptionalRaw = None
+
+
+class Progress(LineBase, frozen=True, kw_only=True, tag="progress"):
+    """A line of a sub-agent that was resumed from a parked call, or of a hook, in a wrapping of its own (2.1.197)."""
+
+    data: ProgressData = ProgressData()
+    parent: str | None = msgspec.field(default=None, name="parentToolUseID")
+
+
 class ToolUseSummary(LineBase, frozen=True, kw_only=True, tag="tool_use_summary"):
     """A small model's words on the calls before."""
 
@@ -319,6 +333,7 @@ Line = (
     | System
     | RateLimit
     | ToolProgress
+    | Progress
     | ToolUseSummary
     | CommandLifecycle
     | ConversationReset

@@ -12,8 +12,16 @@ from footplate.errors import InvalidValue, UnsupportedOption
 from footplate.events import commands as c
 from footplate.events.commands import Command
 from footplate.events.content import TextBlock
-from footplate.events.ids import EngineSessionId, MessageId, PromptId, RequestId, TaskId
-from footplate.events.model import EngineDetached, Notice, RequestApplied, RequestWithdrawn, ToolEnded, TurnEnded
+from footplate.events.ids import EngineSessionId, MessageId, PromptId, RequestId, TaskId, TurnId
+from footplate.events.model import (
+    EngineDetached,
+    Notice,
+    RequestApplied,
+    RequestWithdrawn,
+    ToolEnded,
+    TurnEnded,
+    TurnStarted,
+)
 from footplate.events.requests import Allow, Deny
 from footplate.host.lines import Block
 from tests.unit.engines.claude.playing import recording
@@ -125,6 +133,12 @@ def test_a_prompt_that_no_turn_took_up_is_lost_with_the_process() -> None:
 def test_what_cannot_be_done_is_refused_by_name(options: Options, command: Command) -> None:
     with pytest.raises(UnsupportedOption, match=type(command).__name__):
         ClaudeConversation(options).command(command)
+
+
+def test_turns_are_numbered_from_where_the_session_stands() -> None:
+    conversation = ClaudeConversation(Options(cwd="/", first_turn=5))
+    init = b'{"type":"system","subtype":"init","session_id":"s"}\n'
+    assert conversation.feed(Block(init)).events[1] == TurnStarted(turn=TurnId("turn-5"))
 
 
 @pytest.mark.parametrize(

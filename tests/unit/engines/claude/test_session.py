@@ -299,6 +299,22 @@ def test_an_error_is_told_in_words_for_people(fields: dict[str, object], stop: s
     assert (ended.ok, ended.stop_reason, ended.error) == (False, stop, error)
 
 
+def test_a_wrapped_line_of_a_sub_agent_is_what_it_would_be_without_the_wrapping() -> None:
+    def wrapped(role: str, block: dict[str, object]) -> dict[str, object]:
+        message = {"type": role, "message": {"id": "m", "role": role, "content": [block]}, "uuid": "u"}
+        data = {"type": "agent_progress", "message": message, "agentId": "a"}
+        return {"type": "progress", "data": data, "toolUseID": "x", "parentToolUseID": "agent-1", "session_id": OLD}
+
+    events = feed(
+        Translator(),
+        wrapped("assistant", {"type": "tool_use", "id": "c", "name": "Bash", "input": {"command": "ls"}}),
+        wrapped("user", {"type": "tool_result", "tool_use_id": "c", "content": "a"}),
+        {"type": "progress", "data": {"type": "hook_progress", "hookName": "Stop"}},
+    )
+    assert [type(event).__name__ for event in events] == ["EngineAttached", "ToolStarted", "ToolEnded", "Notice"]
+    assert getattr(events[1], "parent", None) == "agent-1"
+
+
 def test_a_task_that_was_told_to_end_but_never_notified_ends_with_the_process() -> None:
     translator = Translator()
     started = system("task_started", task_id="b1", tool_use_id="c", task_type="local_bash", is_backgrounded=True)
