@@ -14,6 +14,8 @@
     │   ├── EngineNotFound        its program is not on this machine
     │   ├── EngineNotExecutable   its program cannot be started
     │   ├── EngineRefused         it will not start like this (root, licence, folder)
+    │   ├── EngineDeclined        it runs and will not do what was asked
+    │   ├── EngineSilent          it does not answer in time
     │   └── EngineGone            it died, or its pipes are closed
     ├── HostError               the machine's side
     │   ├── KeeperGone            the parent of the agents is not there any more
@@ -206,6 +208,35 @@ class EngineRefused(EngineError):
     def __init__(self, engine: str, reason: str, advice: str) -> None:
         self.engine = engine
         super().__init__(f"{engine} refused to start: {reason}; {advice}")
+
+
+class EngineDeclined(EngineError):
+    """The agent runs and will not do what was asked; its own words are kept."""
+
+    code: ClassVar[str] = "agent_declined"
+    title: ClassVar[str] = "Agent declined"
+    status: ClassVar[int] = 409
+
+    def __init__(self, engine: str, asked: str, words: str) -> None:
+        self.engine = engine
+        self.asked = asked
+        self.words = words
+        super().__init__(f"{engine} declined {asked}: {words}")
+
+
+class EngineSilent(EngineError):
+    """The agent does not answer in time."""
+
+    code: ClassVar[str] = "agent_silent"
+    title: ClassVar[str] = "Agent silent"
+    status: ClassVar[int] = 504
+    retryable: ClassVar[bool] = True
+
+    def __init__(self, engine: str, asked: str, waited_s: float) -> None:
+        self.engine = engine
+        self.asked = asked
+        self.waited_s = waited_s
+        super().__init__(f"{engine} did not answer {asked} within {waited_s:g} s; try again, or end the agent")
 
 
 class EngineGone(EngineError):

@@ -1,0 +1,152 @@
+"""What every store must do: the index over sessions and requests."""
+
+from __future__ import annotations
+
+from footplate.errors import InvalidValue
+from footplate.events import model as m
+from footplate.events.ids import EngineSessionId, RequestId, SessionId, TurnId
+from footplate.events.usage import Usage
+from footplate.store.base import Store
+from footplate.store.conformance.scene import OTHER, SESSION, ManualClock, Scene, begin, envelope, refused, story
+from footplate.store.projection import Folding, RequestRow, SessionRow
+from footplate.store.values import Page, RequestFilter, SessionFilter
+
+STORY = SessionRow(
+    session=SESSION,
+    epoch=1,
+    last_seq=9,
+    state="waiting",
+    waiting_for="you",
+    title="a title",
+    engine="claude",
+    engine_session_id=EngineSessionId("e1"),
+    cwd="/work",
+    model="opus",
+    created_at=1_001.0,
+    updated_at=1_009.0,
+    attached=True,
+    turn=TurnId("t1"),
+    open_requests=1,
+)
+APPLIED = RequestRow(
+    id=RequestId("r1"),
+    session=SESSION,
+    kind="permission",
+    seq=5,
+    opened_at=1_005.0,
+    title="may I?",
+    tool="Bash",
+    turn=TurnId("t1"),
+    state="applied",
+    answered_by="ann",
+    answered_from="web",
+    answered_at=1_006.0,
+    ended_at=1_007.0,
+)
+OPEN = RequestRow(
+    id=RequestId("r2"),
+    session=SESSION,
+    kind="question",
+    seq=8,
+    opened_at=1_008.0,
+    title="which one?",
+    turn=TurnId("t1"),
+)
+
+
+class IndexConformance(Scene):
+    """Rows follow the events, can be listed, and can be folded anew."""
+
+    async def test_rows_follow_the_events(self) -> None:
+        async with self.make_store(ManualClock()) as store:
+            await store.claim(SESSION)
+            for event in story():
+                await store.append(SESSION, 1, event.seq - 1, [event])
+            assert await store.projections.session(SESSION) == STORY
+            assert await store.projections.requests() == Page((APPLIED, OPEN))
+            assert await store.projections.request(SESSION, APPLIED.id) == APPLIED
+            assert await store.projections.request(OTHER, APPLIED.id) is None
+            assert await store.projections.session(OTHER) is None
+
+    async def test_a_process_that_goes_detaches_its_requests_and_one_that_comes_back_does_not(self) -> None:
+        async with self.make_store(ManualClock()) as store:
+            await store.claim(SESSION)
+            await store.append(SESSION, 1, 0, [*story(), envelope(10, m.EngineDetached(reason="killed"))])
+            row = await store.projections.request(SESSION, OPEN.id)
+            assert row is not None
+            assert (row.state, row.detached) == ("open", True)
+            again = m.EngineAttached(
+                engine="claude", engine_session_id=EngineSessionId("e1"), reason="reattached", model="opus"
+            )
+            await store.append(SESSION, 1, 10, [envelope(11, again)])
+            assert await store.projections.requests(RequestFilter(detached=False, states=("open",))) == Page((OPEN,))
+
+    async def test_turns_and_their_cost_are_added_up(self) -> None:
+        async with self.make_store(ManualClock()) as store:
+            await store.claim(SESSION)
+            ends = [
+                envelope(seq, m.TurnEnded(turn=TurnId(f"t{seq}"), ok=True, usage=Usage(cost_usd=cost)))
+                for seq, cost in enumerate((0.25, None, 0.5), 1)
+            ]
+            await store.append(SESSION, 1, 0, ends)
+            row = await store.projections.session(SESSION)
+            assert row is not None
+            assert (row.turns, row.cost_usd) == (3, 0.75)
+
+    async def test_sessions_are_listed_latest_first_by_page_and_filter(self) -> None:
+        async with self.make_store(ManualClock()) as store:
+            names = await _five_sessions(store)
+            listed = store.projections.sessions
+            first = await listed(limit=2)
+            second = await listed(limit=2, after=first.after)
+            third = await listed(limit=2, after=second.after)
+            pages = [[row.session for row in page.items] for page in (first, second, third)]
+            assert pages == [[names[4], names[3]], [names[2], names[1]], [names[0]]]
+            assert third.after is None
+            closed = await listed(SessionFilter(states=("closed", "failed")))
+            assert [row.session for row in closed.items] == [names[4], names[0]]
+            assert [row.session for row in (await listed(SessionFilter(engine="codex"))).items] == [names[3], names[1]]
+            assert [row.session for row in (await listed(SessionFilter(cwd="/2"))).items] == [names[2]]
+            assert (await listed(SessionFilter(asking=True))).items == ()
+            await refused(InvalidValue, listed(after="somewhere"))
+
+    async def test_requests_are_listed_oldest_first_by_page_and_filter(self) -> None:
+        async with self.make_store(ManualClock()) as store:
+            for session in (OTHER, SESSION):
+                await store.claim(session)
+                await store.append(session, 1, 0, story(session))
+            listed = store.projections.requests
+            first = await listed(limit=3)
+            second = await listed(limit=3, after=first.after)
+            found = [(row.session, row.id) for row in (*first.items, *second.items)]
+            assert found == [(OTHER, "r1"), (SESSION, "r1"), (OTHER, "r2"), (SESSION, "r2")]
+            assert await listed(RequestFilter(session=SESSION, states=("open", "answered"))) == Page((OPEN,))
+            assert await listed(RequestFilter(session=SESSION, kinds=("permission",))) == Page((APPLIED,))
+            asking = await store.projections.sessions(SessionFilter(asking=True))
+            assert len(asking.items) == 2
+
+    async def test_the_index_folded_anew_is_the_same(self) -> None:
+        async with self.make_store(ManualClock()) as store:
+            await _five_sessions(store)
+            await begin(store)
+            await store.append(SESSION, 1, 0, story()[:6])
+            before = await store.projections.sessions(), await store.projections.requests()
+            assert await store.rebuild_projections() == 6
+            assert (await store.projections.sessions(), await store.projections.requests()) == before
+            await store.append(SESSION, 1, 6, story()[6:])
+            folding = Folding(SESSION)
+            folding.add(story())
+            assert await store.projections.session(SESSION) == folding.index.session == STORY
+            assert (await store.projections.requests()).items == folding.requests == (APPLIED, OPEN)
+
+
+async def _five_sessions(store: Store) -> list[SessionId]:
+    names = [SessionId(f"01J0LIST{number}") for number in range(5)]
+    for number, name in enumerate(names):
+        lease = await store.claim(name)
+        opened = m.SessionOpened(engine="codex" if number % 2 else "claude", cwd=f"/{number}")
+        last: m.Event = m.SessionClosed() if number in (0, 4) else m.StateChanged(state="idle")
+        rest = [m.Notice(level="info", text="x") for _ in range(number)]
+        events = [envelope(seq, event, session=name) for seq, event in enumerate((opened, *rest, last), 1)]
+        await store.append(name, lease.epoch, 0, events)
+    return names

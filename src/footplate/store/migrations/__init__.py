@@ -1,0 +1,1 @@
+"""The schema of the SQLite store, as numbered steps forward; each step is one transaction."""

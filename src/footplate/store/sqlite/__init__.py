@@ -1,0 +1,5 @@
+"""The store on one machine: SQLite with a write-ahead log, one writer thread, group commit."""
+
+from footplate.store.sqlite.store import SqliteStore
+
+__all__ = ["SqliteStore"]

@@ -1,0 +1,33 @@
+"""Looking for damage: in the file, and in what it holds."""
+
+from __future__ import annotations
+
+import sqlite3
+
+_HOLES = """SELECT session, count(*), min(seq), max(seq) FROM events JOIN logs ON num = log WHERE session IS NOT NULL
+GROUP BY log HAVING min(seq) <> 1 OR max(seq) <> count(*)"""
+_UNLISTED = """SELECT session FROM logs WHERE session IS NOT NULL AND EXISTS (SELECT 1 FROM events WHERE log = num)
+AND NOT EXISTS (SELECT 1 FROM session_rows WHERE log = num)"""
+
+
+def find_damage(connection: sqlite3.Connection) -> tuple[str, ...]:
+    """What is wrong, one line each. Of a damaged file only the damage is told: nothing else in it can be trusted."""
+    damage = _find_in_file(connection)
+    if damage:
+        return damage
+    holes = tuple(
+        f"session {session}: {count} events numbered {low} to {high}"
+        for session, count, low, high in connection.execute(_HOLES)
+    )
+    unlisted = tuple(f"session {session}: not in the index" for (session,) in connection.execute(_UNLISTED))
+    return holes + unlisted
+
+
+def _find_in_file(connection: sqlite3.Connection) -> tuple[str, ...]:
+    try:
+        rows = connection.execute("PRAGMA integrity_check").fetchall()
+    except sqlite3.DatabaseError as error:
+        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_CORRUPT:
+            raise
+        return (str(error),)
+    return tuple(str(row[0]) for row in rows if row[0] != "ok")

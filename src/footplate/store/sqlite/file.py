@@ -1,0 +1,128 @@
+"""The database file: its folder, its guard against a second process, its connections."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+import sys
+from pathlib import Path
+
+from footplate.errors import LockHeld, StoreFailed
+from footplate.store.migrations.runner import migrate, sync_path
+from footplate.store.sqlite.faults import translate_fault
+
+FILE_NAME = "store.db"
+LOCK_NAME = "store.lock"
+BUSY_MS = 5_000
+CHECKPOINT_PAGES = 4_000
+"""How long the write-ahead log grows before it is folded into the file (16 MB)."""
+
+
+class Guard:
+    """One process per data folder: a lock that the kernel frees when its holder dies."""
+
+    def __init__(self, folder: Path) -> None:
+        self._fd = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(self._fd, 32, 0).decode(errors="replace").strip() or "unknown"
+            os.close(self._fd)
+            raise LockHeld(f"the data folder {folder}", f"another Footplate (pid {holder})") from None
+        os.ftruncate(self._fd, 0)
+        os.pwrite(self._fd, f"{os.getpid()}\n".encode(), 0)
+
+    def release(self) -> None:
+        """Let another process have the folder."""
+        os.close(self._fd)
+
+
+class StoreFile:
+    """An opened database file: guarded, migrated, in write-ahead mode. `writer` is its one writing connection."""
+
+    def __init__(self, folder: Path, *, max_bytes: int | None = None) -> None:
+        self.path = folder / FILE_NAME
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._guard = Guard(folder)
+        except OSError as error:
+            raise translate_fault(error, self.path) from error
+        try:
+            self.writer = self._open_writer(max_bytes)
+        except (sqlite3.Error, OSError) as error:
+            self._guard.release()
+            raise translate_fault(error, self.path) from error
+        except BaseException:
+            self._guard.release()
+            raise
+
+    def _open_writer(self, max_bytes: int | None) -> sqlite3.Connection:
+        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        connection = _connect(self.path)
+        try:
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+            self._use_wal(connection)
+            connection.execute("PRAGMA synchronous = FULL")
+            migrate(connection, self.path)
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+            connection.execute(f"PRAGMA journal_size_limit = {CHECKPOINT_PAGES * 4096 * 4}")
+            if max_bytes is not None:
+                (page,) = connection.execute("PRAGMA page_size").fetchone()
+                connection.execute(f"PRAGMA max_page_count = {max(1, max_bytes // page)}").fetchone()
+            _try_to_write(connection)
+            self.wal = os.open(f"{self.path}-wal", os.O_RDWR | os.O_CLOEXEC)
+            sync_path(self.path.parent)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _use_wal(self, connection: sqlite3.Connection) -> None:
+        (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+        if mode != "wal":
+            raise StoreFailed(str(self.path), f"its file system allows no write-ahead log (mode {mode!r})")
+
+    def open_reader(self) -> sqlite3.Connection:
+        """A connection that only reads."""
+        connection = _connect(self.path)
+        connection.execute("PRAGMA query_only = 1")
+        return connection
+
+    def sync(self) -> None:
+        """Make every commit so far safe from a power cut."""
+        sync_descriptor(self.wal)
+
+    def close(self) -> None:
+        """Let go of everything; the readers must be closed already."""
+        os.close(self.wal)
+        self.writer.close()
+        self._guard.release()
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=256)
+    connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+    connection.execute("PRAGMA temp_store = MEMORY")
+    return connection
+
+
+def _try_to_write(connection: sqlite3.Connection) -> None:
+    """Write something now: a disk that cannot be written is told at the start, and the write-ahead log exists."""
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute("INSERT INTO logs (session, epoch) VALUES (NULL, 0)")
+    connection.execute("DELETE FROM logs WHERE num = last_insert_rowid()")
+    connection.execute("COMMIT")
+
+
+if sys.platform == "darwin":  # there fsync alone stops at the disk's own cache
+
+    def sync_descriptor(fd: int) -> None:
+        """Make what was written to the file safe from a power cut."""
+        fcntl.fcntl(fd, fcntl.F_FULLFSYNC)
+else:
+
+    def sync_descriptor(fd: int) -> None:
+        """Make what was written to the file safe from a power cut."""
+        os.fdatasync(fd)

@@ -1,0 +1,170 @@
+"""The index over sessions and requests in SQL: listing it, and folding it anew."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import msgspec
+
+from footplate.events.ids import RequestId, SessionId
+from footplate.store.base import LIST_LIMIT
+from footplate.store.entries import check_limit
+from footplate.store.paging import make_page, read_mark, write_mark
+from footplate.store.projection import Folding, RequestRow, SessionRow
+from footplate.store.sqlite.logs import read_log
+from footplate.store.sqlite.readers import Readers
+from footplate.store.sqlite.rows import Value, marks
+from footplate.store.sqlite.transaction import Transaction, write_requests, write_sessions
+from footplate.store.values import Page, RequestFilter, SessionFilter
+
+CHUNK = 500
+
+_session_decoder = msgspec.json.Decoder(SessionRow)
+_request_decoder = msgspec.json.Decoder(RequestRow)
+
+
+class _Where:
+    """Conditions and their values, put together as they come."""
+
+    def __init__(self) -> None:
+        self._conditions = ["1"]
+        self.values: list[Value] = []
+
+    def add(self, condition: str, *values: Value) -> None:
+        self._conditions.append(condition)
+        self.values.extend(values)
+
+    @property
+    def text(self) -> str:
+        return " AND ".join(self._conditions)
+
+
+class SqliteProjections:
+    """The index as its tables have it."""
+
+    def __init__(self, readers: Readers) -> None:
+        self._readers = readers
+
+    async def session(self, session: SessionId) -> SessionRow | None:
+        """The row of a session, if it has any event."""
+        return await self._readers.read(lambda connection: _session(connection, session))
+
+    async def sessions(
+        self, only: SessionFilter | None = None, *, after: str | None = None, limit: int = LIST_LIMIT
+    ) -> Page[SessionRow]:
+        """The sessions, the latest active first."""
+        check_limit(limit)
+        where = _sessions_where(only or SessionFilter(), after)
+        rows = await self._readers.read(lambda connection: _sessions(connection, where, limit + 1))
+        return make_page(rows, limit, lambda row: write_mark((row.updated_at, row.session, "")))
+
+    async def request(self, session: SessionId, request: RequestId) -> RequestRow | None:
+        """The row of a request, whatever became of it."""
+        found = await self.requests(RequestFilter(session=session, request=request), limit=1)
+        return found.items[0] if found.items else None
+
+    async def requests(
+        self, only: RequestFilter | None = None, *, after: str | None = None, limit: int = LIST_LIMIT
+    ) -> Page[RequestRow]:
+        """The requests, the oldest first."""
+        check_limit(limit)
+        where = _requests_where(only or RequestFilter(), after)
+        rows = await self._readers.read(lambda connection: _requests(connection, where, limit + 1))
+        return make_page(rows, limit, lambda row: write_mark((row.opened_at, row.session, row.id)))
+
+
+def _session(connection: sqlite3.Connection, session: SessionId) -> SessionRow | None:
+    found = connection.execute(
+        "SELECT row FROM session_rows WHERE log = (SELECT num FROM logs WHERE session = ?)", (session,)
+    ).fetchone()
+    return _session_decoder.decode(found[0]) if found else None
+
+
+def _sessions_where(only: SessionFilter, after: str | None) -> _Where:
+    where = _Where()
+    if only.states:
+        where.add(f"state IN ({marks(len(only.states))})", *only.states)
+    if only.engine:
+        where.add("engine = ?", only.engine)
+    if only.cwd:
+        where.add("cwd = ?", only.cwd)
+    if only.asking:
+        where.add("open_requests > 0")
+    if after is not None:
+        time, session, _ = read_mark(after)
+        where.add("(updated_at, session) < (?, ?)", time, session)
+    return where
+
+
+def _sessions(connection: sqlite3.Connection, where: _Where, limit: int) -> list[SessionRow]:
+    rows = connection.execute(
+        f"SELECT row FROM session_rows WHERE {where.text} ORDER BY updated_at DESC, session DESC LIMIT ?",
+        (*where.values, limit),
+    )
+    return [_session_decoder.decode(row) for (row,) in rows]
+
+
+def _requests_where(only: RequestFilter, after: str | None) -> _Where:
+    where = _Where()
+    if only.session is not None:
+        where.add("log = (SELECT num FROM logs WHERE session = ?)", only.session)
+    if only.request is not None:
+        where.add("request = ?", only.request)
+    if only.states:
+        where.add(f"state IN ({marks(len(only.states))})", *only.states)
+        if set(only.states) <= {"open", "answered"}:
+            where.add("state IN ('open', 'answered')")  # says to SQLite that its index of these will do
+    if only.kinds:
+        where.add(f"kind IN ({marks(len(only.kinds))})", *only.kinds)
+    if only.detached is not None:
+        where.add("detached = ?", int(only.detached))
+    if after is not None:
+        where.add("(opened_at, session, request) > (?, ?, ?)", *read_mark(after))
+    return where
+
+
+def _requests(connection: sqlite3.Connection, where: _Where, limit: int) -> list[RequestRow]:
+    rows = connection.execute(
+        f"SELECT row FROM request_rows WHERE {where.text} ORDER BY opened_at, session, request LIMIT ?",
+        (*where.values, limit),
+    )
+    return [_request_decoder.decode(row) for (row,) in rows]
+
+
+# ----------------------------------------------------------------------------------------------- rebuilding
+
+
+def list_logs(connection: sqlite3.Connection) -> list[tuple[int, SessionId]]:
+    """Every log that is a session's."""
+    rows = connection.execute("SELECT num, session FROM logs WHERE session IS NOT NULL ORDER BY num")
+    return [(int(num), SessionId(session)) for num, session in rows]
+
+
+def fold_log(connection: sqlite3.Connection, num: int, folding: Folding) -> Folding:
+    """Fold the events of a log that the folding has not seen yet."""
+    session = folding.index.session.session
+    while rows := read_log(connection, num, session, folding.last_seq, CHUNK):
+        folding.add(row.envelope() for row in rows)
+    return folding
+
+
+def replace_rows(tx: Transaction, num: int, folding: Folding) -> bool:
+    """Put a log's rows, folded up to some event, in the place of what is there; False when the log is gone."""
+    session = folding.index.session.session
+    head = tx.heads.get(session)
+    if head is None or head.num != num:
+        return False
+    tx.flush()
+    fold_log(tx.connection, num, folding)
+    tx.connection.execute("DELETE FROM session_rows WHERE log = ?", (num,))
+    tx.connection.execute("DELETE FROM request_rows WHERE log = ?", (num,))
+    write_folding(tx, num, folding)
+    head.index = folding.index
+    return True
+
+
+def write_folding(tx: Transaction, num: int, folding: Folding) -> None:
+    """Write the rows of a log that has none."""
+    if folding.last_seq:
+        write_sessions(tx.connection, [(num, folding.index.session)])
+        write_requests(tx.connection, [(num, request) for request in folding.requests])

@@ -1,0 +1,146 @@
+"""Session logs and raw frames in SQL."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+from footplate.errors import WrongEpoch
+from footplate.events.ids import SessionId
+from footplate.events.model import SCHEMA_VERSION
+from footplate.store.bells import session_bell
+from footplate.store.entries import check_cursor, check_place
+from footplate.store.projection import Index, SessionRow, fold
+from footplate.store.sqlite.heads import Head, find_last_seq
+from footplate.store.sqlite.rows import insert_rows
+from footplate.store.sqlite.transaction import Transaction
+from footplate.store.upcast import upcast
+from footplate.store.values import Encoded, Frame, Lease, Stored
+
+READ_BYTES = 8 * 1024 * 1024
+"""A read stops after so many bytes, whatever its limit."""
+
+_FRAMES = "INSERT INTO frames (log, seq, time, direction, total, raw)"
+
+
+# -------------------------------------------------------------------------------------------------- writing
+
+
+def claim(tx: Transaction, session: SessionId) -> Lease:
+    """Raise the session's epoch; the log begins here when there is none."""
+    head = tx.heads.get(session)
+    if head is None:
+        made = tx.connection.execute("INSERT INTO logs (session, epoch) VALUES (?, 1)", (session,))
+        head = tx.heads.put(session, Head(made.lastrowid or 0, 1, 0, Index(SessionRow(session=session))))
+    else:
+        head.epoch += 1
+        tx.connection.execute("UPDATE logs SET epoch = ? WHERE num = ?", (head.epoch, head.num))
+    return Lease(session, head.epoch, head.last_seq)
+
+
+def append(tx: Transaction, session: SessionId, epoch: int, expected_seq: int, entries: Sequence[Encoded]) -> int:
+    """Put events on the log's end and fold them into its index."""
+    head = tx.heads.get(session)
+    if head is None:
+        raise WrongEpoch(session, epoch, 0)
+    check_place(session, epoch=epoch, expected=expected_seq, head_epoch=head.epoch, head_seq=head.last_seq)
+    change = fold(head.index, (entry.envelope for entry in entries))
+    head.index = change.index
+    head.last_seq = entries[-1].envelope.seq
+    num = head.num
+    tx.add_events(
+        head,
+        [(num, entry.envelope.seq, epoch, SCHEMA_VERSION, entry.body) for entry in entries],
+        change.requests,
+    )
+    return head.last_seq
+
+
+def append_frames(tx: Transaction, session: SessionId, frames: Sequence[Frame]) -> None:
+    """Keep frames of a session that was claimed."""
+    head = tx.heads.get(session)
+    if head is None:
+        raise WrongEpoch(session, 0, 0)
+    total = tx.frames_total
+    if total is None:
+        found = tx.connection.execute("SELECT total FROM frames ORDER BY id DESC LIMIT 1").fetchone()
+        total = int(found[0]) if found else 0
+    rows = []
+    for frame in frames:
+        total += len(frame.raw)
+        rows.append((head.num, frame.seq, frame.time, frame.direction, total, frame.raw))
+    insert_rows(tx.connection, _FRAMES, rows)
+    tx.frames_total = total
+
+
+def hide(tx: Transaction, session: SessionId) -> int | None:
+    """Take a session out of sight; its log's number, or None when there is none. Its rows are purged in steps."""
+    head = tx.heads.get(session)
+    if head is None:
+        return None
+    tx.flush()
+    tx.heads.drop(session)
+    tx.connection.execute("UPDATE logs SET session = NULL WHERE num = ?", (head.num,))
+    tx.connection.execute("DELETE FROM session_rows WHERE log = ?", (head.num,))
+    tx.connection.execute("DELETE FROM request_rows WHERE log = ?", (head.num,))
+    tx.rung.add(session_bell(session))
+    return head.num
+
+
+# -------------------------------------------------------------------------------------------------- reading
+
+
+def last_seq(connection: sqlite3.Connection, session: SessionId) -> int:
+    """The number of the last event; 0 when there is none."""
+    num, _ = find_log(connection, session)
+    return find_last_seq(connection, num)
+
+
+def find_log(connection: sqlite3.Connection, session: SessionId) -> tuple[int, int]:
+    """The number and epoch of a session's log; zeros when there is none."""
+    found = connection.execute("SELECT num, epoch FROM logs WHERE session = ?", (session,)).fetchone()
+    return (int(found[0]), int(found[1])) if found else (0, 0)
+
+
+def read(connection: sqlite3.Connection, session: SessionId, after: int, limit: int, epoch: int | None) -> list[Stored]:
+    """The events after a number, if the reader's cursor is one of this log's."""
+    num, current = find_log(connection, session)
+    if epoch is not None:
+        found = connection.execute("SELECT epoch FROM events WHERE log = ? AND seq = ?", (num, after)).fetchone()
+        at = int(found[0]) if found else None
+        check_cursor(session, after, seen=epoch, found=at, last_seq=find_last_seq(connection, num), epoch=current)
+    rows = read_log(connection, num, session, after, limit)
+    if not rows:
+        last = find_last_seq(connection, num)
+        check_cursor(session, after, seen=None, found=None, last_seq=last, epoch=current)
+    return rows
+
+
+def read_log(connection: sqlite3.Connection, num: int, session: SessionId, after: int, limit: int) -> list[Stored]:
+    """The events of a log after a number, brought up to date."""
+    cursor = connection.execute(
+        "SELECT seq, version, body FROM events WHERE log = ? AND seq > ? ORDER BY seq LIMIT ?", (num, after, limit)
+    )
+    rows: list[Stored] = []
+    size = 0
+    for seq, version, body in cursor:
+        if version != SCHEMA_VERSION:
+            body, version = upcast(body, version)  # noqa: PLW2901
+        rows.append(Stored(session, seq, version, body))
+        size += len(body)
+        if size >= READ_BYTES:
+            break
+    cursor.close()
+    return rows
+
+
+def read_frames(connection: sqlite3.Connection, session: SessionId, after: int, limit: int) -> list[Frame]:
+    """The frames of events after that number, and no event's frames in part."""
+    num, _ = find_log(connection, session)
+    rows = connection.execute(
+        """SELECT seq, time, direction, raw FROM frames WHERE log = ?1 AND seq > ?2 AND seq <= (
+            SELECT max(seq) FROM (SELECT seq FROM frames WHERE log = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3)
+        ) ORDER BY seq, id""",
+        (num, after, limit),
+    )
+    return [Frame(seq=seq, time=time, direction=direction, raw=raw) for seq, time, direction, raw in rows]

@@ -1,0 +1,85 @@
+"""A piece of work for a thread of the store, and how its outcome gets back to the caller on the loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Generic, Protocol, TypeVar
+
+from footplate.errors import FootplateError
+
+T = TypeVar("T")
+Subject = TypeVar("Subject")
+_S_contra = TypeVar("_S_contra", contravariant=True)
+
+
+class AnyOrder(Protocol[_S_contra]):
+    """An order, whatever it gives back."""
+
+    durable: bool
+
+    @property
+    def refused(self) -> bool:
+        """Whether it failed already."""
+
+    def carry_out(self, subject: _S_contra) -> None:
+        """Do it, in the thread. A refusal is kept for the caller; any other error is the thread's to deal with."""
+
+    def fail(self, error: Exception) -> None:
+        """It could not be done, or must count as not done."""
+
+    def settle(self) -> None:
+        """Tell the caller, on the loop."""
+
+
+class Order(Generic[Subject, T]):
+    """One call. The caller may be gone when it is done; that changes nothing for the work."""
+
+    __slots__ = ("_action", "_error", "_future", "_results", "durable")
+
+    def __init__(self, action: Callable[[Subject], T], future: asyncio.Future[T], *, durable: bool = False) -> None:
+        self._action = action
+        self._future = future
+        self._results: list[T] = []
+        self._error: Exception | None = None
+        self.durable = durable
+
+    @property
+    def refused(self) -> bool:
+        """Whether it failed already."""
+        return self._error is not None
+
+    def carry_out(self, subject: Subject) -> None:
+        """Do it (perhaps once more, after a rollback)."""
+        self._results.clear()
+        self._error = None
+        try:
+            self._results.append(self._action(subject))
+        except FootplateError as refusal:
+            self._error = refusal
+
+    def fail(self, error: Exception) -> None:
+        """Count as not done."""
+        self._error = error
+
+    def settle(self) -> None:
+        """Tell the caller, if it still waits."""
+        if self._future.done():
+            return
+        if self._error is not None:
+            self._future.set_exception(self._error)
+        else:
+            self._future.set_result(self._results[0])
+
+
+def settle_all(orders: Iterable[AnyOrder[Subject]]) -> None:
+    """Tell every caller."""
+    for order in orders:
+        order.settle()
+
+
+def post(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> None:
+    """Run something on the loop. When the loop is closed, nobody is left who could be told."""
+    with suppress(RuntimeError):
+        loop.call_soon_threadsafe(callback)

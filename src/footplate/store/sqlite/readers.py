@@ -1,0 +1,84 @@
+"""A few threads that read, each on a connection of its own: reading waits for no writing, the loop for no disk."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import TypeVar
+
+from footplate.errors import StoreClosed
+from footplate.store.sqlite.faults import translate_fault
+from footplate.store.sqlite.file import StoreFile
+from footplate.store.sqlite.order import AnyOrder, Order, post
+
+T = TypeVar("T")
+
+
+class Readers:
+    """At most so many threads; each is started when it is needed first and stays."""
+
+    def __init__(self, file: StoreFile, threads: int) -> None:
+        self._file = file
+        self._most = threads
+        self._loop = asyncio.get_running_loop()
+        self._orders: SimpleQueue[AnyOrder[sqlite3.Connection] | None] = SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self._busy = 0
+        self._closing = False
+        self._ended = 0
+        self._all_ended: asyncio.Future[None] = self._loop.create_future()
+
+    async def read(self, action: Callable[[sqlite3.Connection], T]) -> T:
+        """Carry out something that only reads."""
+        if self._closing:
+            raise StoreClosed(str(self._file.path))
+        future: asyncio.Future[T] = self._loop.create_future()
+        future.add_done_callback(self._count_done)
+        self._busy += 1
+        if self._busy > len(self._threads) and len(self._threads) < self._most:
+            self._start()
+        self._orders.put(Order(action, future))
+        return await future
+
+    async def stop(self) -> None:
+        """Carry out what was ordered, and end."""
+        if not self._closing:
+            self._closing = True
+            for _ in self._threads:
+                self._orders.put(None)
+            if not self._threads:
+                self._all_ended.set_result(None)
+        await asyncio.shield(self._all_ended)
+        for thread in self._threads:
+            thread.join()
+
+    def _count_done(self, _future: asyncio.Future[T]) -> None:
+        self._busy -= 1
+
+    def _start(self) -> None:
+        thread = threading.Thread(target=self._run, name=f"footplate-store-read-{len(self._threads)}", daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _run(self) -> None:
+        connection: sqlite3.Connection | None = None
+        try:
+            while (order := self._orders.get()) is not None:
+                try:
+                    connection = connection or self._file.open_reader()
+                    order.carry_out(connection)
+                except Exception as error:  # noqa: BLE001 - it is told to the caller; the thread must go on
+                    order.fail(translate_fault(error, self._file.path))
+                post(self._loop, order.settle)
+        finally:
+            if connection is not None:
+                connection.close()
+            post(self._loop, self._count_ended)
+
+    def _count_ended(self) -> None:
+        self._ended += 1
+        if self._ended == len(self._threads) and not self._all_ended.done():
+            self._all_ended.set_result(None)

@@ -1,0 +1,89 @@
+"""Schema steps: forward, each whole, with a copy of what was there; never a file of a newer or another program."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from footplate.errors import StoreCorrupt, StoreTooNew
+from footplate.store.migrations.runner import MIGRATIONS, migrate
+from footplate.store.sqlite import SqliteStore
+
+ONE = ("CREATE TABLE first (n INTEGER)",)
+TWO = ("CREATE TABLE second (n INTEGER)", "INSERT INTO second SELECT n + 1 FROM first")
+BROKEN = ("CREATE TABLE third (n INTEGER)", "INSERT INTO nowhere VALUES (1)")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "store.db"
+
+
+@pytest.fixture
+def connection(path: Path) -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        yield connection
+
+
+def tables(connection: sqlite3.Connection) -> list[str]:
+    return [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
+
+
+def version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def test_a_new_file_gets_every_step_and_no_backup(connection: sqlite3.Connection, path: Path) -> None:
+    assert migrate(connection, path, [ONE, TWO]) == 2
+    assert (tables(connection), version(connection)) == (["first", "second"], 2)
+    assert [entry.name for entry in path.parent.iterdir()] == ["store.db"]
+
+
+def test_an_older_file_gets_what_it_lacks_and_is_copied_before(connection: sqlite3.Connection, path: Path) -> None:
+    migrate(connection, path, [ONE])
+    connection.execute("INSERT INTO first VALUES (41)")
+    assert migrate(connection, path, [ONE, TWO]) == 2
+    assert connection.execute("SELECT n FROM second").fetchall() == [(42,)]
+    with closing(sqlite3.connect(path.with_name("store.db.schema-1.backup"))) as copy:
+        assert (tables(copy), version(copy)) == (["first"], 1)
+        assert copy.execute("SELECT n FROM first").fetchall() == [(41,)]
+
+
+def test_a_step_that_fails_leaves_the_file_as_it_was(connection: sqlite3.Connection, path: Path) -> None:
+    migrate(connection, path, [ONE])
+    with pytest.raises(sqlite3.OperationalError):
+        migrate(connection, path, [ONE, BROKEN])
+    assert (tables(connection), version(connection)) == (["first"], 1)
+    assert migrate(connection, path, [ONE, TWO]) == 2
+
+
+def test_migrating_twice_is_migrating_once(connection: sqlite3.Connection, path: Path) -> None:
+    assert migrate(connection, path, [ONE]) == migrate(connection, path, [ONE]) == 1
+
+
+def test_a_newer_schema_is_refused(connection: sqlite3.Connection, path: Path) -> None:
+    migrate(connection, path, [ONE, TWO])
+    with pytest.raises(StoreTooNew, match=r"has schema 2 and this version knows up to 1; start the newer Footplate"):
+        migrate(connection, path, [ONE])
+
+
+def test_a_file_of_another_program_is_refused(connection: sqlite3.Connection, path: Path) -> None:
+    connection.execute("CREATE TABLE theirs (n INTEGER)")
+    with pytest.raises(StoreCorrupt, match="of another program"):
+        migrate(connection, path, [ONE])
+    assert tables(connection) == ["theirs"]
+
+
+async def test_the_store_refuses_a_newer_file_and_lets_go_of_it(tmp_path: Path) -> None:
+    await (await SqliteStore.open(tmp_path)).close()
+    with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as connection:
+        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
+    with pytest.raises(StoreTooNew):
+        await SqliteStore.open(tmp_path)
+    with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as connection:
+        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+    await (await SqliteStore.open(tmp_path)).close()
