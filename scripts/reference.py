@@ -16,7 +16,8 @@ import click
 import msgspec
 
 from footplate import errors
-from footplate.config.settings import CommonSettings, Settings
+from footplate.config.rules import Rule
+from footplate.config.settings import CommonSettings, RuntimeSettings, Settings
 from footplate.engines.claude.settings import ClaudeSettings
 from footplate.engines.codex.engine import CodexSettings
 from footplate.engines.mock.engine import MockSettings
@@ -77,7 +78,7 @@ def _value(default: object) -> str:
 def _settings_table(shape: type[msgspec.Struct]) -> list[str]:
     rows = ["| setting | default | meaning |", "|---|---|---|"]
     for field in msgspec.structs.fields(shape):
-        if field.name == "engines":
+        if field.name in ("engines", "runtime"):
             continue
         default = field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
         rows.append(f"| `{field.name}` | {_value(default)} | {_meaning(field.type)} |")
@@ -107,6 +108,10 @@ def render_settings() -> str:
         "folder.\n",
         "## General\n",
         *_settings_table(Settings),
+        "\n## `[runtime]`\n",
+        *_settings_table(RuntimeSettings),
+        "\n## `[[rules]]`\n",
+        *_settings_table(Rule),
         "\n## Every engine: `[engines.<name>]`\n",
         *_settings_table(CommonSettings),
     ]

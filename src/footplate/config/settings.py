@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Meta
 
 from footplate.config.places import settings_file
+from footplate.config.rules import Rule
 from footplate.errors import ConfigError
 
 PREFIX = "FOOTPLATE__"
@@ -25,10 +26,26 @@ Section = dict[str, object]
 T = TypeVar("T")
 
 
+class RuntimeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How sessions live."""
+
+    idle_s: Annotated[float, Meta(description="an agent process that was idle for so long is ended", gt=0)] = 600.0
+    request_timeout_s: Annotated[
+        float | None, Meta(description="a request that nobody answered for so long ends unanswered; default: never")
+    ] = None
+    resume_at_reset: Annotated[
+        int, Meta(description="how often a session goes on by itself when a usage limit is over", ge=0)
+    ] = 0
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What the operator decided. Every field has a default: no file is needed."""
 
     default_engine: Annotated[str, Meta(description="the engine when nothing else names one")] = "claude"
+    rules: Annotated[
+        tuple[Rule, ...], Meta(description="rules that answer permissions, the first that fits: `[[rules]]`")
+    ] = ()
+    runtime: Annotated[RuntimeSettings, Meta(description="`[runtime]`, see below")] = RuntimeSettings()
     engines: dict[str, Section] = {}
 
 

@@ -90,7 +90,7 @@ class MockEngine:
 
     def converse(self, options: Options, installed: Installed) -> Conversation:
         """The same state machine for both forms."""
-        return AcpConversation(NAME, options, installed)
+        return AcpConversation(NAME, options, installed, first_turn=options.first_turn)
 
     def format_resume(self, token: ResumeToken) -> str:
         """`mock --resume ID`."""

@@ -1,0 +1,284 @@
+"""What moves a session: prompts to the agent in their order, its process beneath them, limits, the state it is in.
+
+Everything here runs in the session's mailbox, one piece after another: nothing is locked, nothing waits for a person.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Literal
+
+from footplate.engines.base import Engine, Options
+from footplate.errors import EngineError, EngineGone, HostError, InvalidValue
+from footplate.events import commands as c
+from footplate.events import model as m
+from footplate.events.content import ContentBlock, TextBlock
+from footplate.events.ids import PromptId, ToolCallId, TurnId
+from footplate.events.model import Event
+from footplate.events.view import CommandItem, QueuedPrompt, SessionView
+from footplate.runtime.agent import Agent
+from footplate.runtime.limits import Spent, reached, remaining_money
+from footplate.runtime.log import SessionLog
+from footplate.runtime.services import Services
+from footplate.runtime.shell import as_context
+from footplate.runtime.spec import SessionSpec
+
+When = Literal["queue", "steer", "now"]
+GO_ON = "The usage limit is over. Go on where you stopped."
+
+
+class Conductor:
+    """The moving parts of one session."""
+
+    def __init__(self, services: Services, engine: Engine, spec: SessionSpec, log: SessionLog) -> None:
+        self.spec = spec
+        self.log = log
+        self.services = services
+        self.agent: Agent | None = None
+        self.over = False
+        self.idle_since = time.monotonic()
+        self._engine = engine
+        self._sent: set[PromptId] = set()
+        self._running: set[ToolCallId] = set()
+        self._turn: TurnId | None = log.view().turn
+        self._tool_calls = 0
+        self._keys = 0
+        self._resets_at: float | None = None
+        self._resumed = 0
+        self._parked: asyncio.TimerHandle | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a turn runs or is about to."""
+        return self._turn is not None or bool(self._sent)
+
+    def key(self) -> str:
+        """A key for a command of our own."""
+        self._keys += 1
+        return f"{self.log.session}-{self._keys}"
+
+    # ------------------------------------------------------------------------------------------- prompts
+
+    async def accept(self, prompt: PromptId, content: tuple[ContentBlock, ...], when: When) -> None:
+        """Take a prompt for good, then hand it over as soon as it may be."""
+        view = self.log.view()
+        if any(prompt == each.id for each in view.queue) or any(prompt in turn.prompts for turn in view.turns):
+            return
+        queued = m.PromptQueued(prompt=prompt, content=content, position=len(view.queue))
+        await self.log.publish([queued], source="person", durable=True)
+        if not self.busy:
+            await self.go_on()
+        elif when != "queue" and self.agent is not None:
+            await self._hand_over(prompt, content, when)
+
+    async def withdraw(self, prompt: PromptId) -> None:
+        """Take back a prompt that still waits, with us or with the agent."""
+        if prompt in self._sent and self.agent is not None:
+            await self.agent.command(c.WithdrawPrompt(key=self.key(), prompt=prompt))
+        elif any(each.id == prompt for each in self._waiting()):
+            await self.log.publish([m.PromptWithdrawn(prompt=prompt, reason="taken back")], source="person")
+        else:
+            raise InvalidValue("prompt", prompt, "a prompt that still waits")
+
+    async def reorder(self, prompts: tuple[PromptId, ...]) -> None:
+        """Put waiting prompts in another order."""
+        waiting = {each.id: each for each in self._waiting()}
+        strange = [prompt for prompt in prompts if prompt not in waiting]
+        if strange:
+            raise InvalidValue("prompt", strange[0], "a prompt that still waits")
+        moved = [
+            m.PromptQueued(prompt=prompt, content=waiting[prompt].content, position=place)
+            for place, prompt in enumerate(prompts)
+        ]
+        await self.log.publish(moved, source="person", durable=True)
+
+    async def go_on(self) -> None:
+        """Hand the oldest waiting prompt to the agent, unless a limit is reached."""
+        waiting = self._waiting()
+        if waiting and not self.busy and not self.over and self._parked is None:
+            limit = reached(self.spec.limits, self.spent())
+            if limit is not None:
+                await self.log.publish([limit], source="bridge")
+            else:
+                await self._begin(waiting[0])
+        await self.tell_state()
+
+    async def _begin(self, first: QueuedPrompt) -> None:
+        try:
+            await self._ensure_agent()
+            await self._hand_over(first.id, (*self._context(), *first.content), "queue")
+        except (EngineError, HostError) as problem:
+            await self._fail(first.id, problem)
+
+    def _waiting(self) -> list[QueuedPrompt]:
+        return [each for each in self.log.view().queue if each.id not in self._sent]
+
+    async def _hand_over(self, prompt: PromptId, content: tuple[ContentBlock, ...], when: When) -> None:
+        if self.agent is None:
+            raise EngineGone(self._engine.name, "it has ended")
+        command = c.SendPrompt(key=self.key(), prompt=prompt, content=content, when=when)
+        frames = self.agent.prepare(command)
+        self._sent.add(prompt)
+        await self.agent.write(frames)
+
+    def _context(self) -> tuple[ContentBlock, ...]:
+        """What a person did since the last turn began, for the agent to know."""
+        view = self.log.view()
+        last = max((turn.started_at for turn in view.turns), default=0.0)
+        return tuple(
+            TextBlock(text=as_context(item.command, item.output, item.exit_code))
+            for item in view.items
+            if isinstance(item, CommandItem) and item.at >= last
+        )
+
+    # --------------------------------------------------------------------------------------------- agent
+
+    async def _ensure_agent(self) -> None:
+        if self.agent is not None:
+            return
+        view = self.log.view()
+        options = Options(
+            cwd=self.spec.cwd,
+            model=view.model or self.spec.model,
+            mode=view.mode or self.spec.mode,
+            effort=self.spec.effort,
+            resume=view.resume.value if view.resume is not None else None,
+            fork=self.spec.fork and not view.turns,
+            asks=True,
+            partial=True,
+            first_turn=len(view.turns) + 1,
+            max_budget_usd=remaining_money(self.spec.limits, self.spent()),
+            env=self.spec.env,
+        )
+        self.agent = await Agent.start(self.services, self._engine, options, self._take)
+
+    _take: Callable[[list[Event]], Awaitable[None]]
+    """Where the agent's batches go; the session sets it to its mailbox."""
+
+    def take_batches_to(self, take: Callable[[list[Event]], Awaitable[None]]) -> None:
+        """Say where the agent's batches go."""
+        self._take = take
+
+    async def _fail(self, prompt: PromptId, problem: EngineError | HostError) -> None:
+        """The agent could not start: a turn that fails at once and says what to do."""
+        self._sent.discard(prompt)
+        view = self.log.view()
+        turn = TurnId(f"turn-{len(view.turns) + 1}")
+        failed = m.TurnEnded(
+            turn=turn,
+            ok=False,
+            error=str(problem),
+            error_kind=problem.code,
+            stop_reason="error",
+            resume=view.resume,
+        )
+        await self.log.publish([m.TurnStarted(turn=turn, prompts=(prompt,), origin="prompt"), failed], source="bridge")
+
+    async def tell(self, command: c.Command) -> None:
+        """Ask something of the agent, if there is one: without one there is nothing to ask it of."""
+        if self.agent is not None:
+            await self.agent.command(command)
+
+    async def detached(self) -> None:
+        """The process is gone: what it had taken and not begun goes back to the person."""
+        self.agent = None
+        self._running.clear()
+        self._turn = None
+        lost = [m.PromptWithdrawn(prompt=prompt, reason="the agent ended before it began") for prompt in self._sent]
+        self._sent.clear()
+        await self.log.publish(lost, source="bridge")
+        await self.go_on()
+
+    # --------------------------------------------------------------------------------------------- events
+
+    def follow(self, event: Event) -> None:
+        """Keep what must be known at once, without looking through the view."""
+        match event:
+            case m.TurnStarted():
+                self._turn = event.turn
+                self._sent.difference_update(event.prompts)
+            case m.TurnEnded():
+                self._turn = None
+                self._sent.difference_update(event.prompts)
+                self.idle_since = time.monotonic()
+            case m.PromptSteered() | m.PromptWithdrawn():
+                self._sent.discard(event.prompt)
+            case m.ToolStarted():
+                self._running.add(event.call)
+                self._tool_calls += 1
+            case m.ToolEnded():
+                self._running.discard(event.call)
+            case m.LimitReached(kind="usage"):
+                self._resets_at = event.resets_at if event.status == "reached" else None
+            case _:
+                pass
+
+    async def tool_started(self) -> None:
+        """One more call: stop when there are too many."""
+        allowed = self.spec.limits.tool_calls
+        if allowed is not None and self._tool_calls > allowed:
+            limit = reached(self.spec.limits, self.spent())
+            await self.log.publish([limit] if limit is not None else [], source="bridge")
+            await self.tell(c.Interrupt(key=self.key()))
+
+    async def turn_ended(self, event: m.TurnEnded, wake: Callable[[], Awaitable[None]]) -> None:
+        """The next prompt, or a pause until the usage limit is over."""
+        if not event.ok and self._resets_at is not None:
+            await self._park(self._resets_at, wake)
+        await self.go_on()
+
+    # -------------------------------------------------------------------------------------------- parking
+
+    async def _park(self, until: float, wake: Callable[[], Awaitable[None]]) -> None:
+        """Wait for the reset; go on by itself only where that was asked for, and not for ever."""
+        may = self._resumed < self.services.settings.runtime.resume_at_reset
+        text = "goes on by itself then" if may else "go on with a prompt of yours then"
+        await self.log.publish([m.Parked(reason=f"the usage limit is reached; {text}", until=until)], source="bridge")
+        self._resets_at = None
+        if may:
+            self._resumed += 1
+            loop = asyncio.get_running_loop()
+            delay = max(until - time.time(), 0.0)
+            self._parked = loop.call_later(delay, lambda: loop.create_task(_run(wake), name="wake"))
+
+    async def wake(self, prompt: PromptId) -> None:
+        """The limit is over: tell the agent to go on."""
+        self._parked = None
+        await self.accept(prompt, (TextBlock(text=GO_ON),), "queue")
+
+    def stop_waiting(self) -> None:
+        """Nothing wakes the session by itself any more."""
+        if self._parked is not None:
+            self._parked.cancel()
+            self._parked = None
+
+    # ---------------------------------------------------------------------------------------------- state
+
+    async def tell_state(self) -> None:
+        """Say the state when it has changed; it comes from what the protocol told, never from a guess."""
+        view = self.log.view()
+        state, waiting = self._state(view)
+        if (state, waiting) != (view.state, view.waiting_for):
+            await self.log.publish([m.StateChanged(state=state, waiting_for=waiting)], source="bridge")
+
+    def _state(self, view: SessionView) -> tuple[m.SessionState, m.WaitingFor]:
+        if any(each.state == "open" for each in view.requests):
+            return "waiting", "you"
+        if self.busy:
+            return "running", "tool" if self._running else "model"
+        if self._parked is not None:
+            return "parked", "limit"
+        if view.queue and any(limit.status == "reached" for limit in view.limits):
+            return "idle", "limit"
+        last = view.turns[-1] if view.turns else None
+        return ("interrupted", "") if last is not None and last.stop_reason == "lost" else ("idle", "")
+
+    def spent(self) -> Spent:
+        """What the session has used so far."""
+        return Spent.of(self.log.view().usage, tool_calls=self._tool_calls)
+
+
+async def _run(wake: Callable[[], Awaitable[None]]) -> None:
+    await wake()

@@ -1,0 +1,157 @@
+"""The hub: finds, opens, closes and evicts the sessions of this process; each has one actor, whoever asks for it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+
+from footplate.engines.base import Engine
+from footplate.engines.catalog import make_engine
+from footplate.errors import InvalidValue, UnknownSession
+from footplate.events.base import ResumeToken
+from footplate.events.codec import ReadEnvelope
+from footplate.events.ids import SessionId
+from footplate.events.reduce import SessionReducer
+from footplate.runtime.log import SessionLog
+from footplate.runtime.recovery import close_what_was_left
+from footplate.runtime.services import Services
+from footplate.runtime.session import Session
+from footplate.runtime.spec import SessionSpec
+from footplate.runtime.ulid import new_ulid
+from footplate.store.projection import RequestRow, SessionRow
+from footplate.store.values import Page, RequestFilter, SessionFilter
+
+SPECS = "sessions"
+"""The documents that say how each session was opened."""
+
+EVICTION_S = 30.0
+PAGE = 500
+
+
+class Hub:
+    """Every session of this process, live or in the store."""
+
+    def __init__(self, services: Services, *, idle_s: float = 600.0) -> None:
+        self._services = services
+        self._idle_s = idle_s
+        self._live: dict[SessionId, Session] = {}
+        self._opening: dict[SessionId, asyncio.Lock] = {}
+        self._evictor = asyncio.create_task(self._evict_idle(), name="evictor")
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, services: Services, *, idle_s: float = 600.0) -> AsyncIterator[Hub]:
+        """A hub for as long as the block lasts; afterwards no session of it is live."""
+        hub = cls(services, idle_s=idle_s)
+        try:
+            yield hub
+        finally:
+            await hub.close()
+
+    # -------------------------------------------------------------------------------------------- sessions
+
+    async def create(self, spec: SessionSpec, *, title: str = "", resume: ResumeToken | None = None) -> Session:
+        """Open a new session. The agent starts with the first prompt."""
+        engine = self._engine(spec.engine)
+        if resume is not None and resume.engine != spec.engine:
+            raise InvalidValue("resume", resume.value, f"a session of {spec.engine}, not of {resume.engine}")
+        self._check_folder(spec.cwd)
+        session = SessionId(new_ulid())
+        await self._services.store.documents(SPECS).put(session, msgspec.json.encode(spec), expect=0)
+        lease = await self._services.store.claim(session)
+        made = Session(self._services, engine, spec, SessionLog(self._services.store, lease, SessionReducer()))
+        await made.begin(title=title, resume=resume)
+        self._live[session] = made
+        return made
+
+    async def get(self, session: SessionId) -> Session:
+        """The session, live or opened again from the store. Raises `UnknownSession`."""
+        async with self._opening.setdefault(session, asyncio.Lock()):
+            live = self._live.get(session)
+            if live is None:
+                live = self._live[session] = await self._reopen(session)
+            return live
+
+    async def fork(self, session: SessionId, *, title: str = "") -> Session:
+        """A session that goes on from where this one stands, and leaves it alone."""
+        parent = await self.get(session)
+        view = parent.view()
+        if view.resume is None:
+            raise InvalidValue("session", session, "a session that has had a turn")
+        spec = msgspec.structs.replace(parent.spec, fork=True)
+        return await self.create(spec, title=title or f"{view.title} (fork)".strip(), resume=view.resume)
+
+    async def delete(self, session: SessionId) -> None:
+        """End it if it is live, then remove it with its log."""
+        live = self._live.pop(session, None)
+        if live is not None:
+            await live.shut()
+        await self._services.store.documents(SPECS).delete(session)
+        if not await self._services.store.delete_session(session):
+            raise UnknownSession(session)
+
+    async def forget(self, session: SessionId) -> None:
+        """Let go of a live session; it stays in the store."""
+        live = self._live.pop(session, None)
+        if live is not None:
+            await live.shut()
+
+    async def sessions(self, only: SessionFilter | None = None, *, after: str | None = None) -> Page[SessionRow]:
+        """The sessions in the store, the latest active first."""
+        return await self._services.store.projections.sessions(only, after=after)
+
+    async def requests(self, only: RequestFilter | None = None, *, after: str | None = None) -> Page[RequestRow]:
+        """The requests of all sessions, the oldest first."""
+        return await self._services.store.projections.requests(only, after=after)
+
+    def export(self, session: SessionId) -> AsyncGenerator[bytes, None]:
+        """The session as JSONL."""
+        return self._services.store.export(session)
+
+    async def close(self) -> None:
+        """Let go of every session."""
+        self._evictor.cancel()
+        await asyncio.wait((self._evictor,))
+        for session in tuple(self._live):
+            await self.forget(session)
+
+    # --------------------------------------------------------------------------------------------- inside
+
+    async def _reopen(self, session: SessionId) -> Session:
+        document = await self._services.store.documents(SPECS).get(session)
+        if document is None:
+            raise UnknownSession(session)
+        spec = msgspec.json.decode(document.body, type=SessionSpec)
+        lease = await self._services.store.claim(session)
+        reducer = SessionReducer()
+        async for envelope in self._read(session):
+            reducer.apply(envelope)
+        log = SessionLog(self._services.store, lease, reducer)
+        await log.publish(close_what_was_left(log.view()), source="bridge")
+        return Session(self._services, self._engine(spec.engine), spec, log)
+
+    async def _read(self, session: SessionId) -> AsyncGenerator[ReadEnvelope, None]:
+        after = 0
+        while rows := await self._services.store.read(session, after, PAGE):
+            for row in rows:
+                yield row.envelope()
+            after = rows[-1].seq
+
+    def _engine(self, name: str) -> Engine:
+        return make_engine(name, self._services.settings.engines)
+
+    def _check_folder(self, cwd: str) -> None:
+        if not Path(cwd).is_dir():
+            raise InvalidValue("cwd", cwd, "a folder that exists")
+
+    async def _evict_idle(self) -> None:
+        while True:
+            await asyncio.sleep(min(EVICTION_S, self._idle_s))
+            for live in tuple(self._live.values()):
+                if live.attached and not live.busy and time.monotonic() - live.idle_since > self._idle_s:
+                    await live.evict()

@@ -1,0 +1,68 @@
+"""Limits of a session: money, turns, time, tool calls. Pure; the session acts on what this finds."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from footplate.events.model import LimitReached
+from footplate.events.view import Totals
+
+Positive = Meta(gt=0)
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a session may use; None is no limit. Reaching one stops the session and is told; it can be raised."""
+
+    cost_usd: Annotated[float, Positive] | None = None
+    turns: Annotated[int, Positive] | None = None
+    seconds: Annotated[float, Positive] | None = None
+    tool_calls: Annotated[int, Positive] | None = None
+
+
+class Spent(msgspec.Struct, kw_only=True):
+    """What a session has used so far."""
+
+    cost_usd: float = 0.0
+    turns: int = 0
+    seconds: float = 0.0
+    tool_calls: int = 0
+
+    @classmethod
+    def of(cls, totals: Totals, *, tool_calls: int) -> Spent:
+        """As the log tells it."""
+        return cls(
+            cost_usd=totals.cost_usd or 0.0,
+            turns=totals.turns,
+            seconds=totals.duration_ms / 1000,
+            tool_calls=tool_calls,
+        )
+
+
+def reached(limits: Limits, spent: Spent) -> LimitReached | None:
+    """The first limit that is used up, if any: checked before the next prompt and at every tool call."""
+    if limits.cost_usd is not None and spent.cost_usd >= limits.cost_usd:
+        return _told("money", f"${spent.cost_usd:.4f} of ${limits.cost_usd:.2f} are spent")
+    if limits.turns is not None and spent.turns >= limits.turns:
+        return _told("turns", f"{spent.turns} of {limits.turns} turns are done")
+    if limits.seconds is not None and spent.seconds >= limits.seconds:
+        return _told("time", f"{spent.seconds:.0f} of {limits.seconds:g} seconds are over")
+    if limits.tool_calls is not None and spent.tool_calls >= limits.tool_calls:
+        return _told("tool_calls", f"{spent.tool_calls} of {limits.tool_calls} tool calls are made")
+    return None
+
+
+def _told(kind: str, text: str) -> LimitReached:
+    return msgspec.convert(
+        {"type": "LimitReached", "kind": kind, "status": "reached", "name": f"session {kind}", "text": text},
+        LimitReached,
+    )
+
+
+def remaining_money(limits: Limits, spent: Spent) -> float | None:
+    """What the engine itself may still spend; it stops before the model call that would go beyond."""
+    if limits.cost_usd is None:
+        return None
+    return max(limits.cost_usd - spent.cost_usd, 0.0001)

@@ -1,0 +1,69 @@
+"""What sessions share: the store, the keeper, the settings, the environment, the rules of the operator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from footplate.config.rules import Rule
+from footplate.config.settings import Settings
+from footplate.events.ids import SessionId
+from footplate.events.model import RequestAnswered
+from footplate.events.requests import Request
+from footplate.host.process import Keeper
+from footplate.store.base import Store
+
+AUDIT = "audit"
+"""The journal in which every answer to a request is written down."""
+
+
+class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One answer: who decided what, from where, about which call."""
+
+    time: float
+    session: SessionId
+    request: str
+    kind: str
+    tool: str
+    title: str
+    by: str
+    surface: str
+    answer: object
+
+
+class Services:
+    """The surroundings of every session of one process."""
+
+    def __init__(
+        self,
+        store: Store,
+        keeper: Keeper,
+        *,
+        settings: Settings,
+        environ: Mapping[str, str],
+        data: Path,
+        rules: tuple[Rule, ...] = (),
+    ) -> None:
+        self.store = store
+        self.keeper = keeper
+        self.settings = settings
+        self.environ = environ
+        self.rules = rules
+        self.locks = data / "locks"
+
+    async def audit(self, session: SessionId, request: Request, answered: RequestAnswered, at: float) -> None:
+        """Write an answer into the audit log."""
+        entry = AuditEntry(
+            time=at,
+            session=session,
+            request=answered.request,
+            kind=request.kind,
+            tool=request.tool,
+            title=request.title,
+            by=answered.by,
+            surface=answered.surface,
+            answer=answered.answer,
+        )
+        await self.store.journal(AUDIT).append([msgspec.json.encode(entry)])

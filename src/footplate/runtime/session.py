@@ -1,0 +1,255 @@
+"""The session: one conversation, whoever watches and whoever asks. All that changes it happens in its mailbox.
+
+The agent's process comes and goes beneath it: started by the first prompt, kept warm between turns, evicted when idle,
+resumed by id. A request of the agent is a durable thing with an id of ours; its first answer is stored before the agent
+hears of it, and every later one is told who was first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import msgspec
+
+from footplate.config.rules import Rule
+from footplate.engines.base import Engine
+from footplate.errors import InvalidValue, SessionOver
+from footplate.events import commands as c
+from footplate.events import model as m
+from footplate.events.base import ResumeToken
+from footplate.events.content import ContentBlock, TextBlock
+from footplate.events.ids import PromptId, RequestId, SessionId, TaskId
+from footplate.events.model import Event
+from footplate.events.requests import Answer
+from footplate.events.view import RequestView, SessionView
+from footplate.runtime.conductor import Conductor, When
+from footplate.runtime.desk import Desk
+from footplate.runtime.limits import Limits
+from footplate.runtime.log import SessionLog, Subscription
+from footplate.runtime.mailbox import Mailbox
+from footplate.runtime.services import Services
+from footplate.runtime.shell import run_shell
+from footplate.runtime.spec import SessionSpec
+from footplate.runtime.ulid import new_ulid
+
+T = TypeVar("T")
+
+
+class Session:
+    """One session. Every method may be called by any number of surfaces at a time."""
+
+    def __init__(self, services: Services, engine: Engine, spec: SessionSpec, log: SessionLog) -> None:
+        self.id: SessionId = log.session
+        self._services = services
+        self._log = log
+        self._mailbox = Mailbox(f"session {self.id}")
+        self._conductor = Conductor(services, engine, spec, log)
+        self._conductor.take_batches_to(self._take_batch)
+        self._desk = Desk(self._conductor)
+
+    async def begin(self, *, title: str, resume: ResumeToken | None) -> None:
+        """Write the first event of a new session."""
+        opened = m.SessionOpened(
+            engine=self.spec.engine,
+            cwd=self.spec.cwd,
+            title=title,
+            model=self.spec.model,
+            mode=self.spec.mode,
+            resumed=resume,
+        )
+        await self._do(lambda: self._log.publish([opened], source="bridge", durable=True))
+        await self._do(self._conductor.tell_state)
+
+    # ------------------------------------------------------------------------------------------- reading
+
+    @property
+    def spec(self) -> SessionSpec:
+        """How it was opened."""
+        return self._conductor.spec
+
+    def view(self) -> SessionView:
+        """The session as it stands."""
+        return self._log.view()
+
+    def subscribe(self, after: int = 0) -> Subscription:
+        """Everything after a cursor, then live."""
+        return self._log.subscribe(after)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a turn runs or is about to."""
+        return self._conductor.busy
+
+    @property
+    def attached(self) -> bool:
+        """Whether an agent process lives."""
+        return self._conductor.agent is not None
+
+    @property
+    def idle_since(self) -> float:
+        """When the last turn ended, on the monotonic clock."""
+        return self._conductor.idle_since
+
+    def rules(self) -> tuple[Rule, ...]:
+        """What was allowed for this session by us; the engine keeps its own."""
+        return tuple(self._desk.rules)
+
+    # -------------------------------------------------------------------------------------------- asking
+
+    async def prompt(self, content: tuple[ContentBlock, ...] | str, *, when: When = "queue", key: str = "") -> PromptId:
+        """Give the agent a message. Returns once it is accepted for good; the same key twice is one message."""
+        blocks = (TextBlock(text=content),) if isinstance(content, str) else content
+        if not blocks:
+            raise InvalidValue("content", content, "at least one block")
+        prompt = PromptId(key or new_ulid())
+        await self._do(lambda: self._conductor.accept(prompt, blocks, when))
+        return prompt
+
+    async def withdraw(self, prompt: PromptId) -> None:
+        """Take back a prompt that still waits."""
+        await self._do(lambda: self._conductor.withdraw(prompt))
+
+    async def reorder(self, prompts: tuple[PromptId, ...]) -> None:
+        """Put the waiting prompts in this order; those that are not named follow in theirs."""
+        await self._do(lambda: self._conductor.reorder(prompts))
+
+    async def interrupt(self) -> None:
+        """Stop the running turn. What waits behind it runs next."""
+        await self._do(lambda: self._conductor.tell(c.Interrupt(key=self._conductor.key())))
+
+    async def answer(self, request: RequestId, answer: Answer, *, by: str, surface: str) -> RequestView:
+        """Answer a request. The first answer wins; `AlreadyAnswered` tells the others who was first."""
+        return await self._do(lambda: self._desk.answer(request, answer, by, surface))
+
+    async def set_mode(self, mode: str) -> None:
+        """Change the permission mode, now or with the next process."""
+        command = c.SetMode(key=self._conductor.key(), mode=mode)
+        await self._do(lambda: self._set(command, m.ModeChanged(mode=mode)))
+
+    async def set_model(self, model: str) -> None:
+        """Change the model, now or with the next process."""
+        command = c.SetModel(key=self._conductor.key(), model=model)
+        await self._do(lambda: self._set(command, m.ModelChanged(model=model)))
+
+    async def set_effort(self, effort: str) -> None:
+        """Change how hard the model thinks, now or with the next process."""
+        await self._do(lambda: self._conductor.tell(c.SetEffort(key=self._conductor.key(), effort=effort)))
+        self._conductor.spec = msgspec.structs.replace(self.spec, effort=effort)
+
+    async def rename(self, title: str) -> None:
+        """Give the session a title."""
+        await self._do(lambda: self._log.publish([m.TitleChanged(title=title)], source="person"))
+
+    async def stop_task(self, task: TaskId) -> None:
+        """End one background task."""
+        await self._do(lambda: self._conductor.tell(c.StopTask(key=self._conductor.key(), task=task)))
+
+    async def run_command(self, command: str) -> m.CommandRan:
+        """Run a person's own command in the session's folder; the agent hears of it with the next prompt."""
+        self._check_open()
+        if not command.strip():
+            raise InvalidValue("command", command, "a command line")
+        environ = {**self._services.environ, **self.spec.env}
+        ran = await run_shell(self._services.keeper, command, cwd=self.spec.cwd, environ=environ)
+        await self._do(lambda: self._log.publish([ran], source="person", durable=True))
+        return ran
+
+    async def revoke(self, rule: Rule) -> None:
+        """Take back what was allowed for the session."""
+        await self._do(lambda: self._desk.revoke(rule))
+
+    async def set_limits(self, limits: Limits) -> None:
+        """Change what the session may use, and go on if that was what it waited for.
+
+        The engine itself holds the money limit of its process, so an idle one is let go of when that changes.
+        """
+        changed = limits.cost_usd != self.spec.limits.cost_usd
+        self._conductor.spec = msgspec.structs.replace(self.spec, limits=limits)
+        if changed:
+            await self.evict()
+        await self._do(self._conductor.go_on)
+
+    # ------------------------------------------------------------------------------------------ letting go
+
+    async def evict(self) -> None:
+        """Let an idle agent process go; the next prompt resumes by id."""
+        agent = self._conductor.agent
+        if agent is not None and not self.busy:
+            await agent.end(close_wait=2.0)
+
+    async def close(self, reason: str = "") -> None:
+        """End the session: what waits is withdrawn, open requests end unanswered, the process ends in order."""
+        await self._do(lambda: self._begin_close(reason))
+        await self._let_go()
+        closed = m.SessionClosed(reason=reason)
+        await self._mailbox.do(lambda: self._log.publish([closed], source="bridge", durable=True))
+        await self.shut()
+
+    async def shut(self) -> None:
+        """Let go of the session without ending it: as a process that stops does."""
+        self._conductor.over = True
+        self._conductor.stop_waiting()
+        self._desk.stop_waiting()
+        await self._let_go()
+        await self._mailbox.close()
+        self._log.close()
+
+    async def _let_go(self) -> None:
+        agent = self._conductor.agent
+        if agent is not None:
+            await agent.end(close_wait=0.0 if self.busy else 2.0)
+
+    async def _begin_close(self, reason: str) -> None:
+        self._conductor.over = True
+        left = [m.PromptWithdrawn(prompt=each.id, reason="closed") for each in self.view().queue]
+        await self._log.publish(left, source="bridge")
+        await self._desk.close(reason or "the session was closed")
+
+    # ------------------------------------------------------------------------------------- in the mailbox
+
+    async def _do(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Have it done in the mailbox. Raises `SessionOver` when the session takes nothing more."""
+        self._check_open()
+        return await self._mailbox.do(work)
+
+    def _check_open(self) -> None:
+        if self._conductor.over or self._mailbox.closed:
+            raise SessionOver(self.id)
+
+    async def _set(self, command: c.Command, event: Event) -> None:
+        await self._conductor.tell(command)
+        await self._log.publish([event], source="person")
+
+    async def _take_batch(self, batch: list[Event]) -> None:
+        await self._mailbox.do(lambda: self._take(batch))
+
+    async def _take(self, batch: list[Event]) -> None:
+        events = [event for each in batch if (event := self._desk.rename(each)) is not None]
+        for event in events:
+            self._conductor.follow(event)
+        await self._log.publish(events)
+        for event in events:
+            await self._react(event)
+        await self._conductor.tell_state()
+
+    async def _react(self, event: Event) -> None:
+        match event:
+            case m.RequestOpened():
+                await self._desk.opened(event, self._expire)
+            case m.ToolStarted():
+                await self._conductor.tool_started()
+            case m.TurnEnded():
+                await self._conductor.turn_ended(event, self._wake)
+            case m.EngineDetached():
+                await self._conductor.detached()
+            case _:
+                pass
+
+    async def _expire(self, request: RequestId) -> None:
+        if not self._conductor.over:
+            await self._mailbox.do(lambda: self._desk.expire(request))
+
+    async def _wake(self) -> None:
+        if not self._conductor.over:
+            await self._mailbox.do(lambda: self._conductor.wake(PromptId(new_ulid())))

@@ -1,0 +1,49 @@
+"""A person's own command in a session's folder: its output is shown, and told to the agent with the next prompt."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from footplate.events.model import CommandRan
+from footplate.host.environment import build_environment
+from footplate.host.process import Keeper, Process, Spawn
+
+OUTPUT_LIMIT = 64 * 1024
+TIMEOUT_S = 120.0
+
+
+async def run_shell(
+    keeper: Keeper, command: str, *, cwd: str, environ: Mapping[str, str], timeout_s: float = TIMEOUT_S
+) -> CommandRan:
+    """Run it with `sh -c`, both outputs as one; what goes beyond the limit of bytes or seconds is cut and said so."""
+    env = build_environment(environ)
+    process = await keeper.spawn(Spawn(argv=("/bin/sh", "-c", f"exec 2>&1\n{command}"), env=env, cwd=cwd))
+    process.close_stdin()
+    output = bytearray()
+    cut = ""
+    try:
+        async with asyncio.timeout(timeout_s):
+            cut = await _collect(process, output)
+    except TimeoutError:
+        cut = f"\n[stopped after {timeout_s:g} s]"
+    finally:
+        ended = await process.end(close_wait=0.0 if cut else 2.0)
+    text = output.decode(errors="replace") + cut
+    return CommandRan(command=command, output=text, exit_code=ended.code, truncated=bool(cut))
+
+
+async def _collect(process: Process, output: bytearray) -> str:
+    """Read to the end, or to the limit; what to say when it was cut."""
+    while (block := await process.read()) is not None:
+        room = OUTPUT_LIMIT - len(output)
+        output += block.lines[:room]
+        if len(block.lines) > room or block.oversize:
+            return f"\n[cut after {OUTPUT_LIMIT} bytes]"
+    return ""
+
+
+def as_context(command: str, output: str, exit_code: int | None) -> str:
+    """What the agent is told of it."""
+    code = "" if exit_code is None else f" (exit code {exit_code})"
+    return f"The user ran a command in the working folder{code}:\n$ {command}\n{output}".rstrip()

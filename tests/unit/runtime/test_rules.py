@@ -1,0 +1,107 @@
+"""Rules that answer before anybody is asked: what they allow, what they never allow."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from footplate.config.rules import Rule
+from footplate.events.ids import RequestId
+from footplate.events.requests import Allow, Deny, Request
+from footplate.runtime.rules import PLAN_REFUSAL, Verdict, decide, session_rule, subject_of
+
+
+def _bash(command: str, **fields: object) -> Request:
+    given = msgspec.Raw(msgspec.json.encode({"command": command}))
+    return Request(id=RequestId("r"), kind="permission", title=command, tool="Bash", input=given, **fields)  # type: ignore[arg-type]
+
+
+def _decide(request: Request, *rules: Rule, mode: str = "default", session: tuple[Rule, ...] = ()) -> Verdict | None:
+    return decide(request, mode=mode, operator=rules, session=session)
+
+
+GIT = Rule(tool="Bash", pattern="git status*", decision="allow")
+
+
+def test_without_a_rule_a_person_is_asked() -> None:
+    assert _decide(_bash("ls")) is None
+
+
+def test_a_rule_allows_and_is_named_as_the_answerer() -> None:
+    assert _decide(_bash("git status -s"), GIT) == Verdict(
+        answer=Allow(), by="rule of the operator: allow Bash git status*"
+    )
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git status; rm -rf /",
+        "git status && curl evil",
+        "git status | sh",
+        "git status `reboot`",
+        "git status $(reboot)",
+        "git status\nreboot",
+        "git status > /etc/passwd",
+        "git status & reboot",
+    ],
+)
+def test_a_wildcard_never_lets_a_second_command_through(command: str) -> None:
+    assert _decide(_bash(command), GIT) is None
+
+
+def test_a_denying_rule_speaks_of_compound_commands_too() -> None:
+    rule = Rule(tool="Bash", pattern="*rm -rf*", decision="deny", message="no")
+    verdict = _decide(_bash("true && rm -rf x"), rule)
+    assert verdict is not None
+    assert verdict.answer == Deny(message="no")
+
+
+def test_the_first_rule_that_fits_decides() -> None:
+    ask = Rule(tool="Bash", pattern="git push*", decision="ask")
+    allow = Rule(tool="Bash", pattern="git *", decision="allow")
+    assert _decide(_bash("git push origin"), ask, allow) is None
+    assert _decide(_bash("git log"), ask, allow) is not None
+
+
+def test_the_operators_rules_come_before_those_of_the_session() -> None:
+    deny = Rule(tool="Bash", decision="deny")
+    verdict = _decide(_bash("ls"), deny, session=(Rule(tool="Bash", decision="allow"),))
+    assert verdict is not None
+    assert isinstance(verdict.answer, Deny)
+
+
+def test_a_session_rule_fits_exactly_what_was_allowed_and_nothing_else() -> None:
+    request = _bash("touch a*[b]?; echo x")
+    rule = session_rule(request)
+    assert _decide(request, session=(rule,)) is not None
+    assert _decide(_bash("touch ab; echo x"), session=(rule,)) is None
+    assert _decide(_bash("touch a*[b]?; echo x; reboot"), session=(rule,)) is None
+
+
+def test_in_plan_mode_what_changes_something_is_refused_by_us() -> None:
+    verdict = _decide(_bash("touch x", reason_type="mode"), mode="plan")
+    assert verdict == Verdict(answer=Deny(message=PLAN_REFUSAL), by="plan mode")
+
+
+def test_in_plan_mode_an_unknown_reason_is_asked_and_never_allowed() -> None:
+    assert _decide(_bash("touch x", reason_type="other"), mode="plan") is None
+    assert _decide(_bash("git status", reason_type="other"), GIT, mode="plan") is None
+
+
+def test_questions_and_plans_are_always_asked() -> None:
+    everything = Rule(tool="*", decision="allow")
+    question = Request(id=RequestId("q"), kind="question", title="?", tool="AskUserQuestion")
+    plan = Request(id=RequestId("p"), kind="plan", title="plan", tool="ExitPlanMode")
+    assert _decide(question, everything) is None
+    assert _decide(plan, everything) is None
+
+
+def test_the_subject_is_what_the_call_is_about() -> None:
+    path = Request(
+        id=RequestId("r"), kind="permission", title="", tool="Write", input=msgspec.Raw(b'{"file_path":"/a","x":1}')
+    )
+    assert subject_of(path) == "/a"
+    assert subject_of(_bash("ls")) == "ls"
+    odd = Request(id=RequestId("r"), kind="permission", title="", tool="Write", input=msgspec.Raw(b'{"command":3}'))
+    assert subject_of(odd) == ""
