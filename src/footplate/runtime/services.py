@@ -13,10 +13,11 @@ from footplate.events.ids import SessionId
 from footplate.events.model import RequestAnswered
 from footplate.events.requests import Request
 from footplate.host.process import Keeper
+from footplate.runtime.ulid import new_ulid
 from footplate.store.base import Store
 
 AUDIT = "audit"
-"""The journal in which every answer to a request is written down."""
+"""The documents in which every answer to a request is written down, in order of time. Retention leaves them alone."""
 
 
 class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,4 +67,4 @@ class Services:
             surface=answered.surface,
             answer=answered.answer,
         )
-        await self.store.journal(AUDIT).append([msgspec.json.encode(entry)])
+        await self.store.documents(AUDIT).put(new_ulid(), msgspec.json.encode(entry), durable=False)

@@ -92,7 +92,7 @@ async def test_an_answer_reaches_the_agent_and_is_applied(hub: Hub, services: Se
     assert ended.answer == "permission: allow"
     (closed,) = session.view().closed_requests
     assert closed.state == "applied"
-    (entry,) = (await services.store.journal(AUDIT).read()).entries
+    (entry,) = (await services.store.documents(AUDIT).list()).items
     assert msgspec.json.decode(entry.body)["by"] == "ada"
 
 

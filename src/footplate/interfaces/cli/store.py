@@ -1,0 +1,125 @@
+"""`footplate store`: back up, check, tidy, export and import what sessions have left."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import NoReturn, TypeVar
+
+import click
+import msgspec
+
+from footplate.config.places import data_folder
+from footplate.errors import ConfigError, FootplateError, RequestError
+from footplate.events.ids import SessionId
+from footplate.store.sqlite import SqliteStore
+from footplate.store.values import Retained, RetentionPolicy
+
+T = TypeVar("T")
+FAILED = 1
+USAGE = 2
+
+
+def _with_store(work: Callable[[SqliteStore], Awaitable[T]]) -> T:
+    """Open the store of the data folder, do the work, close it; a refusal is told in one line."""
+
+    async def go() -> T:
+        async with await SqliteStore.open(data_folder(os.environ) / "store") as store:
+            return await work(store)
+
+    try:
+        return asyncio.run(go())
+    except FootplateError as problem:
+        _fail(problem)
+
+
+def _fail(problem: FootplateError) -> NoReturn:
+    click.echo(f"footplate: {problem}", err=True)
+    sys.exit(USAGE if isinstance(problem, RequestError | ConfigError) else FAILED)
+
+
+def _say(facts: dict[str, object], text: str, *, as_json: bool) -> None:
+    click.echo(msgspec.json.encode(facts) if as_json else text)
+
+
+as_json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+
+
+@click.group("store", short_help="Look after the store: back up, check, tidy, move.")
+def store_group() -> None:
+    """Look after the store below the data folder. No other Footplate process may have it open.
+
+    \b
+    Example:
+      footplate store backup ~/footplate-backup.db
+    """
+
+
+@store_group.command("backup")
+@click.argument("path", type=click.Path(dir_okay=False, path_type=Path))
+@as_json_option
+def backup(path: Path, as_json: bool) -> None:
+    """Write a consistent copy of the whole store to PATH, which must not exist yet."""
+    size = _with_store(lambda store: store.backup(path))
+    _say({"path": str(path), "bytes": size}, f"{path}: {size} bytes", as_json=as_json)
+
+
+@store_group.command("check")
+@as_json_option
+def check(as_json: bool) -> None:
+    """Look at everything; exit code 1 when something is wrong."""
+    problems = _with_store(lambda store: store.check())
+    _say({"problems": list(problems)}, "\n".join(problems) or "the store is sound", as_json=as_json)
+    sys.exit(FAILED if problems else 0)
+
+
+@store_group.command("export")
+@click.argument("session")
+def export(session: str) -> None:
+    """Write SESSION as JSON lines to standard output."""
+
+    async def write(store: SqliteStore) -> None:
+        async for line in store.export(SessionId(session)):
+            sys.stdout.buffer.write(line)
+        sys.stdout.buffer.flush()
+
+    _with_store(write)
+
+
+@store_group.command("import")
+@click.argument("path", type=click.Path(dir_okay=False, exists=True, path_type=Path))
+@as_json_option
+def import_(path: Path, as_json: bool) -> None:
+    """Take in a session that `export` wrote."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    session = _with_store(lambda store: store.import_(lines))
+    _say({"session": session}, f"imported session {session}", as_json=as_json)
+
+
+@store_group.command("tidy")
+@click.option("--closed-days", type=float, metavar="N", help="Also remove sessions that were closed N days ago.")
+@as_json_option
+def tidy(closed_days: float | None, as_json: bool) -> None:
+    """Remove what its time is over for (raw frames, old connections) and give the space back, in small steps."""
+    age = None if closed_days is None else closed_days * 86_400.0
+    policy = RetentionPolicy(closed_sessions_age_s=age)
+
+    async def all_steps(store: SqliteStore) -> Retained:
+        total = await store.retain(policy)
+        last = total
+        while last.more:
+            last = await store.retain(policy)
+            total = _sum(total, last)
+        return total
+
+    removed = msgspec.structs.replace(_with_store(all_steps), more=False)
+    facts = {name: getattr(removed, name) for name in Retained.__struct_fields__ if name != "more"}
+    _say(facts, ", ".join(f"{count} {name}" for name, count in facts.items()) + " removed", as_json=as_json)
+
+
+def _sum(one: Retained, two: Retained) -> Retained:
+    names = [name for name in Retained.__struct_fields__ if name != "more"]
+    return Retained(**{name: getattr(one, name) + getattr(two, name) for name in names})
