@@ -29,14 +29,14 @@ try: $(VENV)/.ready $(AGENTS)/.ready ## the real Claude CLI on a scripted model,
 	@$(BIN)/python scripts/try.py $(ARGS)
 
 test: $(VENV)/.ready $(AGENTS)/.ready ## the whole suite (the real CLI end to end; the older one where it matters)
-	$(PYTEST) tests/unit tests/contract -n 2 -m 'not e2e'
-	$(PYTEST) tests/e2e tests/contract -n 2 -m e2e
+	$(PYTEST) tests/unit tests/contract -n 2 -m 'not e2e and not long'
+	$(PYTEST) tests -n 2 -m 'e2e or long'
 
 test-all: $(VENV)/.ready $(AGENTS)/.ready ## every end-to-end test on every Claude CLI version
 	$(PYTEST) tests -n 2 --all-versions
 
 test-fast: $(VENV)/.ready ## unit and contract tests only
-	$(PYTEST) tests/unit tests/contract -n 2 -m 'not e2e'
+	$(PYTEST) tests/unit tests/contract -n 2 -m 'not e2e and not long'
 
 check: $(VENV)/.ready ## ruff, mypy --strict, import-linter
 	$(BIN)/ruff check .

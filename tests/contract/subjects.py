@@ -22,6 +22,9 @@ class Subject(Protocol):
     death_words: tuple[str, ...]
     """What the error of a death must say: how it died, and the agent's last words where it had any."""
 
+    patience_s: float
+    """How long a hanging agent is waited for until it must have begun: a real one takes its time to start."""
+
     def answer(self) -> Run:
         """A run that ends well with a text."""
         ...
@@ -73,6 +76,7 @@ class MockSubject:
     """The built-in agent, as a task or as a program."""
 
     death_words: tuple[str, ...] = ("exit code 7",)
+    patience_s = 1.0
 
     def __init__(self, folder: Path, form: str) -> None:
         self._scene = Scene(folder)
@@ -110,6 +114,7 @@ class CodexSubject:
     """`codex exec`, played from what it once wrote."""
 
     death_words: tuple[str, ...] = ("exit code 7", "last words")
+    patience_s = 1.0
 
     def __init__(self, folder: Path) -> None:
         self._scene = Scene(folder)
@@ -155,6 +160,7 @@ class RecordedClaude:
     """The Claude CLI, played from what it once wrote: for what the real one cannot be brought to do."""
 
     death_words: tuple[str, ...] = ("exit code 7", "last words")
+    patience_s = 1.0
 
     def __init__(self, folder: Path) -> None:
         self._scene = Scene(folder)
@@ -167,7 +173,7 @@ class RecordedClaude:
             reads_first=True,
             exit_code=exit_code,
             last_words="last words" if exit_code else "",
-            lingers="until_eof" if lingers else "",
+            lingers="until_told" if lingers else "",
         )
         return self._scene.run("claude", "do it", Settings(), **options)
 
@@ -206,6 +212,7 @@ class RealClaude:
     """The real Claude CLI on the scripted model."""
 
     death_words: tuple[str, ...] = ("SIGKILL",)
+    patience_s = 4.0
 
     def __init__(self, world: World) -> None:
         self._world = world

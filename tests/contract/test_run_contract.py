@@ -148,8 +148,8 @@ async def test_8_a_failure_is_the_engines_own_verdict(subject: Subject) -> None:
 
 
 async def test_10_a_timeout_is_told_as_one(subject: Subject) -> None:
-    events = await watch(subject.hang(timeout_s=3.0))
-    assert (_end(events).ok, _end(events).error) == (False, "timed out after 3 s")
+    events = await watch(subject.hang(timeout_s=subject.patience_s))
+    assert (_end(events).ok, _end(events).error) == (False, f"timed out after {subject.patience_s:g} s")
     assert _end(events).resume is not None
     assert not check_run(events)
 

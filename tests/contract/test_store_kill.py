@@ -82,6 +82,7 @@ async def check(folder: Path, known: dict[SessionId, int]) -> None:
 
 
 @pytest.mark.timeout(180)
+@pytest.mark.long
 def test_nothing_acknowledged_is_lost_by_a_hundred_kills(tmp_path: Path) -> None:
     dice = random.Random()
     known: dict[SessionId, int] = {}

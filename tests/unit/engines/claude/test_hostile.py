@@ -70,7 +70,7 @@ def mutated(draw: st.DrawFn) -> list[object]:
     return [change(line, draw(CHANGES)) for line in picked]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(frames=mutated())
 def test_no_value_of_the_wrong_type_raises_or_leaves_anything_open(frames: list[object]) -> None:
     translator = Translator(cwd="/workspace")
@@ -107,7 +107,7 @@ def _places(value: Any) -> Iterator[tuple[Any, Any]]:
         yield from _places(each)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(garbage=st.binary(max_size=200))
 def test_bytes_that_are_no_stream_are_kept_and_never_raise(garbage: bytes) -> None:
     translator = Translator()
