@@ -10,6 +10,8 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Literal
 
+import msgspec
+
 from footplate.engines.base import Engine, Options
 from footplate.errors import EngineError, EngineGone, HostError, InvalidValue
 from footplate.events import commands as c
@@ -19,26 +21,36 @@ from footplate.events.ids import PromptId, ToolCallId, TurnId
 from footplate.events.model import Event
 from footplate.events.view import CommandItem, QueuedPrompt, SessionView
 from footplate.runtime.agent import Agent
-from footplate.runtime.limits import Spent, reached, remaining_money
+from footplate.runtime.limits import Spent, reached, remaining_money, told
 from footplate.runtime.log import SessionLog
 from footplate.runtime.services import Services
 from footplate.runtime.shell import as_context
 from footplate.runtime.spec import SessionSpec
+from footplate.runtime.ulid import new_ulid
 
 When = Literal["queue", "steer", "now"]
 GO_ON = "The usage limit is over. Go on where you stopped."
 
 
+class Links(msgspec.Struct, frozen=True):
+    """What ties a conductor to its session: `take` gets the agent's batches, `post` has a timer's work done in turn."""
+
+    take: Callable[[list[Event]], Awaitable[None]]
+    post: Callable[[Callable[[], Awaitable[None]]], None]
+
+
 class Conductor:
     """The moving parts of one session."""
 
-    def __init__(self, services: Services, engine: Engine, spec: SessionSpec, log: SessionLog) -> None:
+    def __init__(self, services: Services, engine: Engine, spec: SessionSpec, log: SessionLog, links: Links) -> None:
         self.spec = spec
         self.log = log
         self.services = services
         self.agent: Agent | None = None
         self.over = False
         self.idle_since = time.monotonic()
+        self.post = links.post
+        self._take = links.take
         self._engine = engine
         self._sent: set[PromptId] = set()
         self._running: set[ToolCallId] = set()
@@ -48,6 +60,7 @@ class Conductor:
         self._resets_at: float | None = None
         self._resumed = 0
         self._parked: asyncio.TimerHandle | None = None
+        self._clock: asyncio.TimerHandle | None = None
 
     @property
     def busy(self) -> bool:
@@ -154,13 +167,6 @@ class Conductor:
         )
         self.agent = await Agent.start(self.services, self._engine, options, self._take)
 
-    _take: Callable[[list[Event]], Awaitable[None]]
-    """Where the agent's batches go; the session sets it to its mailbox."""
-
-    def take_batches_to(self, take: Callable[[list[Event]], Awaitable[None]]) -> None:
-        """Say where the agent's batches go."""
-        self._take = take
-
     async def _fail(self, prompt: PromptId, problem: EngineError | HostError) -> None:
         """The agent could not start: a turn that fails at once and says what to do."""
         self._sent.discard(prompt)
@@ -223,15 +229,29 @@ class Conductor:
             await self.log.publish([limit] if limit is not None else [], source="bridge")
             await self.tell(c.Interrupt(key=self.key()))
 
-    async def turn_ended(self, event: m.TurnEnded, wake: Callable[[], Awaitable[None]]) -> None:
+    def turn_started(self) -> None:
+        """Let the clock of the session's time run."""
+        if self.spec.limits.seconds is not None:
+            left = max(self.spec.limits.seconds - self.spent().seconds, 0.0)
+            self._clock = asyncio.get_running_loop().call_later(left, self.post, self._out_of_time)
+
+    async def _out_of_time(self) -> None:
+        limit = told("time", f"the {self.spec.limits.seconds:g} seconds of the session are over")
+        await self.log.publish([limit], source="bridge")
+        await self.tell(c.Interrupt(key=self.key()))
+
+    async def turn_ended(self, event: m.TurnEnded) -> None:
         """The next prompt, or a pause until the usage limit is over."""
+        if self._clock is not None:
+            self._clock.cancel()
+            self._clock = None
         if not event.ok and self._resets_at is not None:
-            await self._park(self._resets_at, wake)
+            await self._park(self._resets_at)
         await self.go_on()
 
     # -------------------------------------------------------------------------------------------- parking
 
-    async def _park(self, until: float, wake: Callable[[], Awaitable[None]]) -> None:
+    async def _park(self, until: float) -> None:
         """Wait for the reset; go on by itself only where that was asked for, and not for ever."""
         may = self._resumed < self.services.settings.runtime.resume_at_reset
         text = "goes on by itself then" if may else "go on with a prompt of yours then"
@@ -239,20 +259,20 @@ class Conductor:
         self._resets_at = None
         if may:
             self._resumed += 1
-            loop = asyncio.get_running_loop()
             delay = max(until - time.time(), 0.0)
-            self._parked = loop.call_later(delay, lambda: loop.create_task(_run(wake), name="wake"))
+            self._parked = asyncio.get_running_loop().call_later(delay, self.post, self._wake)
 
-    async def wake(self, prompt: PromptId) -> None:
+    async def _wake(self) -> None:
         """The limit is over: tell the agent to go on."""
         self._parked = None
-        await self.accept(prompt, (TextBlock(text=GO_ON),), "queue")
+        await self.accept(PromptId(new_ulid()), (TextBlock(text=GO_ON),), "queue")
 
     def stop_waiting(self) -> None:
         """Nothing wakes the session by itself any more."""
-        if self._parked is not None:
-            self._parked.cancel()
-            self._parked = None
+        for timer in (self._parked, self._clock):
+            if timer is not None:
+                timer.cancel()
+        self._parked = self._clock = None
 
     # ---------------------------------------------------------------------------------------------- state
 
@@ -278,7 +298,3 @@ class Conductor:
     def spent(self) -> Spent:
         """What the session has used so far."""
         return Spent.of(self.log.view().usage, tool_calls=self._tool_calls)
-
-
-async def _run(wake: Callable[[], Awaitable[None]]) -> None:
-    await wake()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from functools import partial
 
 from footplate.config.rules import Rule
 from footplate.errors import AlreadyAnswered, EngineGone, InvalidValue, UnknownRequest
@@ -37,7 +37,7 @@ class Desk:
         """The event with our id of the request; None when it speaks of one that has ended here."""
         return self._book.rename(event)
 
-    async def opened(self, event: m.RequestOpened, expire: Callable[[RequestId], Awaitable[None]]) -> None:
+    async def opened(self, event: m.RequestOpened) -> None:
         """Ask the rules; where none speaks the request waits, for ever unless a policy says otherwise."""
         services = self._conductor.services
         verdict = decide(
@@ -48,9 +48,8 @@ class Desk:
             return
         deadline = services.settings.runtime.request_timeout_s
         if deadline is not None:
-            loop = asyncio.get_running_loop()
-            self._timers[event.request.id] = loop.call_later(
-                deadline, lambda: loop.create_task(_run(expire, event.request.id), name="request deadline")
+            self._timers[event.request.id] = asyncio.get_running_loop().call_later(
+                deadline, self._conductor.post, partial(self._expire, event.request.id)
             )
 
     async def answer(self, request: RequestId, answer: Answer, by: str, surface: str) -> RequestView:
@@ -72,7 +71,7 @@ class Desk:
         await self._conductor.tell_state()
         return self._book.find(self._conductor.log.view(), request) or found
 
-    async def expire(self, request: RequestId) -> None:
+    async def _expire(self, request: RequestId) -> None:
         """A policy's deadline is over: the request ends unanswered, and the agent is told so, not given an answer."""
         found = self._book.find(self._conductor.log.view(), request)
         if found is None or found.state != "open":
@@ -122,7 +121,3 @@ class Desk:
         timer = self._timers.pop(request, None)
         if timer is not None:
             timer.cancel()
-
-
-async def _run(expire: Callable[[RequestId], Awaitable[None]], request: RequestId) -> None:
-    await expire(request)

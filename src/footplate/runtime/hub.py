@@ -29,6 +29,9 @@ from footplate.store.values import Page, RequestFilter, SessionFilter
 SPECS = "sessions"
 """The documents that say how each session was opened."""
 
+ARCHIVED = "archived"
+"""The documents that name the sessions that were put aside."""
+
 EVICTION_S = 30.0
 PAGE = 500
 
@@ -92,8 +95,30 @@ class Hub:
         if live is not None:
             await live.shut()
         await self._services.store.documents(SPECS).delete(session)
+        await self._services.store.documents(ARCHIVED).delete(session)
         if not await self._services.store.delete_session(session):
             raise UnknownSession(session)
+
+    async def archive(self, session: SessionId, *, archived: bool = True) -> None:
+        """Put a session aside, or back: it stays as it is and is only left out of the usual list."""
+        await self.get(session)
+        documents = self._services.store.documents(ARCHIVED)
+        if archived:
+            await documents.put(session, b"")
+        else:
+            await documents.delete(session)
+
+    async def archived(self) -> frozenset[SessionId]:
+        """The sessions that were put aside."""
+        documents = self._services.store.documents(ARCHIVED)
+        found: set[SessionId] = set()
+        after: str | None = None
+        while True:
+            page = await documents.list(after=after)
+            found.update(SessionId(each.key) for each in page.items)
+            after = page.after
+            if after is None:
+                return frozenset(found)
 
     async def forget(self, session: SessionId) -> None:
         """Let go of a live session; it stays in the store."""

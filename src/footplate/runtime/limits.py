@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from footplate.events.model import LimitReached
+from footplate.events.model import LimitKind, LimitReached
 from footplate.events.view import Totals
 
 Positive = Meta(gt=0)
@@ -44,21 +44,19 @@ class Spent(msgspec.Struct, kw_only=True):
 def reached(limits: Limits, spent: Spent) -> LimitReached | None:
     """The first limit that is used up, if any: checked before the next prompt and at every tool call."""
     if limits.cost_usd is not None and spent.cost_usd >= limits.cost_usd:
-        return _told("money", f"${spent.cost_usd:.4f} of ${limits.cost_usd:.2f} are spent")
+        return told("money", f"${spent.cost_usd:.4f} of ${limits.cost_usd:.2f} are spent")
     if limits.turns is not None and spent.turns >= limits.turns:
-        return _told("turns", f"{spent.turns} of {limits.turns} turns are done")
+        return told("turns", f"{spent.turns} of {limits.turns} turns are done")
     if limits.seconds is not None and spent.seconds >= limits.seconds:
-        return _told("time", f"{spent.seconds:.0f} of {limits.seconds:g} seconds are over")
+        return told("time", f"{spent.seconds:.0f} of {limits.seconds:g} seconds are over")
     if limits.tool_calls is not None and spent.tool_calls >= limits.tool_calls:
-        return _told("tool_calls", f"{spent.tool_calls} of {limits.tool_calls} tool calls are made")
+        return told("tool_calls", f"{spent.tool_calls} of {limits.tool_calls} tool calls are made")
     return None
 
 
-def _told(kind: str, text: str) -> LimitReached:
-    return msgspec.convert(
-        {"type": "LimitReached", "kind": kind, "status": "reached", "name": f"session {kind}", "text": text},
-        LimitReached,
-    )
+def told(kind: LimitKind, text: str) -> LimitReached:
+    """A limit of the session that is reached, in words."""
+    return LimitReached(kind=kind, status="reached", name=f"session {kind}", text=text)
 
 
 def remaining_money(limits: Limits, spent: Spent) -> float | None:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from footplate.errors import FootplateError
+
+log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
@@ -35,6 +39,18 @@ class Mailbox:
 
         self._work.put_nowait(piece)
         return await answer
+
+    def post(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Have it done in turn, with nobody waiting for it: as a timer does. What goes wrong is logged."""
+
+        async def piece() -> None:
+            try:
+                await work()
+            except FootplateError as problem:
+                log.warning("%s: %s", self._task.get_name(), problem)
+
+        if not self.closed:
+            self._work.put_nowait(piece)
 
     async def close(self) -> None:
         """Do what waits, then stop. Again: nothing happens."""

@@ -51,7 +51,7 @@ class Services:
         self.keeper = keeper
         self.settings = settings
         self.environ = environ
-        self.rules = rules
+        self.rules = rules or settings.rules
         self.locks = data / "locks"
 
     async def audit(self, session: SessionId, request: Request, answered: RequestAnswered, at: float) -> None:

@@ -23,7 +23,7 @@ from footplate.events.ids import PromptId, RequestId, SessionId, TaskId
 from footplate.events.model import Event
 from footplate.events.requests import Answer
 from footplate.events.view import RequestView, SessionView
-from footplate.runtime.conductor import Conductor, When
+from footplate.runtime.conductor import Conductor, Links, When
 from footplate.runtime.desk import Desk
 from footplate.runtime.limits import Limits
 from footplate.runtime.log import SessionLog, Subscription
@@ -44,8 +44,7 @@ class Session:
         self._services = services
         self._log = log
         self._mailbox = Mailbox(f"session {self.id}")
-        self._conductor = Conductor(services, engine, spec, log)
-        self._conductor.take_batches_to(self._take_batch)
+        self._conductor = Conductor(services, engine, spec, log, Links(self._take_batch, self._mailbox.post))
         self._desk = Desk(self._conductor)
 
     async def begin(self, *, title: str, resume: ResumeToken | None) -> None:
@@ -236,20 +235,14 @@ class Session:
     async def _react(self, event: Event) -> None:
         match event:
             case m.RequestOpened():
-                await self._desk.opened(event, self._expire)
+                await self._desk.opened(event)
+            case m.TurnStarted():
+                self._conductor.turn_started()
             case m.ToolStarted():
                 await self._conductor.tool_started()
             case m.TurnEnded():
-                await self._conductor.turn_ended(event, self._wake)
+                await self._conductor.turn_ended(event)
             case m.EngineDetached():
                 await self._conductor.detached()
             case _:
                 pass
-
-    async def _expire(self, request: RequestId) -> None:
-        if not self._conductor.over:
-            await self._mailbox.do(lambda: self._desk.expire(request))
-
-    async def _wake(self) -> None:
-        if not self._conductor.over:
-            await self._mailbox.do(lambda: self._conductor.wake(PromptId(new_ulid())))

@@ -109,10 +109,11 @@ async def test_the_second_answer_is_told_who_was_first(hub: Hub, tmp_path: Path)
         await session.answer(RequestId("req_nobody"), Allow(), by="bob", surface="x")
 
 
+@pytest.mark.long
 async def test_of_two_answers_at_the_same_moment_one_wins_every_time(hub: Hub, tmp_path: Path) -> None:
     session = await _open(hub, tmp_path)
     winners: set[str] = set()
-    for number in range(100):
+    for number in range(1000):
         before = session.view().last_seq
         await session.prompt("permission")
         request = await until_asked(session, after=before)
@@ -248,6 +249,24 @@ async def test_the_limit_of_turns_stops_before_the_next_prompt_and_says_so(hub: 
     await session.set_limits(Limits(turns=2))
 
 
+async def test_the_limit_of_time_interrupts_the_running_turn_and_says_so(hub: Hub, tmp_path: Path) -> None:
+    session = await _open(hub, tmp_path, limits=Limits(seconds=0.2))
+    await session.prompt("hang")
+    ended = await until_ended(session)
+    assert ended.stop_reason == "interrupted"
+    (limit,) = session.view().limits
+    assert (limit.kind, limit.text) == ("time", "the 0.2 seconds of the session are over")
+
+
+async def test_the_limit_of_tool_calls_interrupts_the_running_turn_and_says_so(hub: Hub, tmp_path: Path) -> None:
+    session = await _open(hub, tmp_path, limits=Limits(tool_calls=1))
+    await session.prompt("demo")
+    events = await until(session, lambda event: isinstance(event, m.LimitReached))
+    assert events[-1].kind == "tool_calls"  # type: ignore[union-attr]
+    await until_ended(session)
+    assert session.view().requests == ()
+
+
 async def test_a_crash_of_the_agent_is_told_and_the_queue_goes_on(hub: Hub, tmp_path: Path) -> None:
     session = await _open(hub, tmp_path)
     await session.prompt("crash 3")
@@ -305,6 +324,22 @@ async def test_waiting_prompts_can_be_put_in_another_order(hub: Hub, tmp_path: P
 async def test_an_unknown_session_is_told_by_id(hub: Hub) -> None:
     with pytest.raises(UnknownSession, match="nobody"):
         await hub.get(SessionId("nobody"))
+
+
+async def test_a_session_is_put_aside_and_back(hub: Hub, tmp_path: Path) -> None:
+    session = await _open(hub, tmp_path)
+    await hub.archive(session.id)
+    assert await hub.archived() == {session.id}
+    await hub.archive(session.id, archived=False)
+    assert await hub.archived() == frozenset()
+
+
+async def test_a_session_is_exported_as_lines(hub: Hub, tmp_path: Path) -> None:
+    session = await _open(hub, tmp_path)
+    await session.prompt("hello")
+    await until_ended(session)
+    lines = [line async for line in hub.export(session.id)]
+    assert any(b'"PromptQueued"' in line for line in lines)
 
 
 async def test_a_deleted_session_is_gone(hub: Hub, tmp_path: Path) -> None:
