@@ -7,16 +7,15 @@ what is too long to keep, is handed on as `BadLine` and `Oversize`: nothing is d
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
-from typing import Final, TypeVar, cast
+from typing import Final, TypeVar
 
 import msgspec
 
 CEILING: Final = 64 * 1024 * 1024
 HEAD: Final = 256
 BLANK: Final = b" \t\r\n"
-LONG: Final = 4096
-"""From this mean length on, lines are decoded one by one: looking through them first would cost more than it saves."""
 
 T = TypeVar("T")
 
@@ -118,27 +117,15 @@ class LineSplitter:
 
 
 def decode_block(decoder: msgspec.json.Decoder[T], lines: bytes) -> list[T | BadLine]:
-    """Decode each line of a block; blank lines vanish, a line that fails becomes a `BadLine`."""
-    newlines = lines.count(b"\n")
-    if len(lines) < newlines * LONG and _one_object_per_line(lines, newlines):
-        try:
-            frames = decoder.decode_lines(lines)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            return _decode_each(decoder, lines)
-        if len(frames) == newlines:
-            return cast("list[T | BadLine]", frames)
-    return _decode_each(decoder, lines)
+    """Decode each line of a block; blank lines vanish, a line that fails becomes a `BadLine`.
 
-
-def _one_object_per_line(lines: bytes, newlines: int) -> bool:
-    r"""Tell whether every newline stands between two objects.
-
-    `decode_lines` reads values, not lines: it takes `{\n}` for one value and `{}{}` for two. `}\n{`
-    cannot occur inside a JSON value, so where every newline but the last has that shape and there are
-    as many values as newlines, values and lines are the same thing.
+    The lines are cut and decoded without a step of ours per line. `decode_lines` would be quicker still, but it reads
+    values, not lines: it takes `{\\n}` for one value and `{}{}` for two, and to rule that out costs what it saves.
     """
-    newlines = lines.count(b"\n")
-    return newlines > 0 and lines.startswith(b"{") and lines.endswith(b"}\n") and lines.count(b"}\n{") == newlines - 1
+    try:
+        return list(map(decoder.decode, io.BytesIO(lines)))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return _decode_each(decoder, lines)
 
 
 def _decode_each(decoder: msgspec.json.Decoder[T], lines: bytes) -> list[T | BadLine]:

@@ -12,7 +12,7 @@ from footplate.engines.claude.lenient import present, read, read_whole
 from footplate.engines.claude.outcomes import Ending, complete_detail, judge, read_block, read_ending
 from footplate.engines.claude.prompts import Prompts
 from footplate.engines.claude.todos import Todos
-from footplate.engines.claude.wire import BLOCK, RAWS, TEXT, Block, User
+from footplate.engines.claude.wire import BLOCK, CONTENT, Block, User
 from footplate.events.base import Level
 from footplate.events.content import ContentBlock, TextBlock, text_of
 from footplate.events.ids import MessageId, ToolCallId
@@ -36,15 +36,12 @@ class Inputs:
 
     def user(self, line: User) -> bool:
         """One line; False when its content cannot be read at all."""
-        content = present(line.message.content)
-        if content is None:
-            return self._nothing()
-        text = read(TEXT, content)
-        if text is not None:
-            return self._say(line, (TextBlock(text=text),))
-        blocks = read(RAWS, content)
+        raw = line.message.content
+        blocks = read(CONTENT, raw)
         if blocks is None:
-            return False
+            return present(raw) is None and self._nothing()
+        if isinstance(blocks, str):
+            return self._say(line, (TextBlock(text=blocks),))
         spoken, results = self._sort(blocks)
         structured = line.tool_use_result if len(results) == 1 else None
         for block in results:

@@ -18,8 +18,7 @@ from footplate.engines.claude.outcomes import read_ending
 from footplate.engines.claude.toolbox import describe_call, kind_of
 from footplate.engines.claude.wire import (
     BLOCK,
-    RAWS,
-    TEXT,
+    CONTENT,
     ApiEvent,
     Assistant,
     Block,
@@ -198,22 +197,21 @@ class Messages:
 
     def assistant(self, line: Assistant) -> bool:
         """One line of a message; False when its content cannot be read at all."""
-        content = present(line.message.content)
-        text = read(TEXT, content)
-        blocks = read(RAWS, content) if text is None else []
-        if blocks is None:
-            return content is None and self._nothing()
+        content = read(CONTENT, line.message.content)
+        if content is None:
+            return present(line.message.content) is None and self._nothing()
         self._note(line)
         written = self._message(line.message.id or line.uuid, line.parent_tool_use_id)
-        if text is not None:
-            self._say(written, text, line)
-        for raw in blocks:
+        if isinstance(content, str):
+            self._say(written, content, line)
+            return True
+        for raw in content:
             block, whole = read_whole(BLOCK, raw)
             if block is None or not (whole or block.type.endswith("tool_use")):
                 self._ledger.unparsed(raw, UNREADABLE_BLOCK)
             elif not self._stand(written, block, line) or not whole:
                 self._ledger.unparsed(raw, UNKNOWN_BLOCK)
-        return bool(blocks) or text is not None or self._nothing()
+        return bool(content) or self._nothing()
 
     def _nothing(self) -> bool:
         self._ledger.ignore("assistant/empty")

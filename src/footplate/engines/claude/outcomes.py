@@ -9,7 +9,7 @@ import msgspec
 
 from footplate.engines.claude.lenient import present, read, read_struct
 from footplate.engines.claude.toolbox import TodoWire, entries_of
-from footplate.engines.claude.wire import BLOCK, RAWS, TEXT, Block, ImageSource, Part, ResultMeta
+from footplate.engines.claude.wire import BLOCK, CONTENT, TEXT, Block, ImageSource, Part, ResultMeta
 from footplate.events.base import OptionalRaw
 from footplate.events.content import ContentBlock, ImageBlock, OtherBlock, TextBlock, text_of
 from footplate.events.tools import (
@@ -132,14 +132,13 @@ def read_ending(block: Block, result: OptionalRaw, metas: OptionalRaw) -> Ending
 
 def read_content(raw: msgspec.Raw | None) -> tuple[ContentBlock, ...]:
     """Content as blocks: a string, or a list of blocks of any kind."""
-    raw = present(raw)
-    if raw is None:
-        return ()
-    text = read(TEXT, raw)
-    if text is not None:
-        return (TextBlock(text=text),)
-    parts = read(RAWS, raw)
-    return tuple(map(read_block, parts)) if parts is not None else (OtherBlock(kind="", raw=raw.copy()),)
+    parts = read(CONTENT, raw)
+    if isinstance(parts, str):
+        return (TextBlock(text=parts),)
+    if parts is not None:
+        return tuple(map(read_block, parts))
+    odd = present(raw)
+    return () if odd is None else (OtherBlock(kind="", raw=odd.copy()),)
 
 
 def read_block(raw: msgspec.Raw) -> ContentBlock:

@@ -351,5 +351,10 @@ BLOCK: Final = msgspec.json.Decoder(Block)
 RAWS: Final = msgspec.json.Decoder(list[msgspec.Raw])
 FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 TEXT: Final = msgspec.json.Decoder(str)
+CONTENT: Final[msgspec.json.Decoder[str | list[msgspec.Raw] | None]] = msgspec.json.Decoder(
+    str | list[msgspec.Raw] | None
+)
+"""Content is a text or a list of blocks; one look tells which."""
+
 TEXTS: Final = msgspec.json.Decoder(list[str])
 NUMBER: Final = msgspec.json.Decoder(float)

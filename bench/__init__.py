@@ -1,0 +1,1 @@
+"""Side-by-side measurements of CPU, memory and start-up; `python -m bench` runs them."""
