@@ -28,12 +28,17 @@ run: $(VENV)/.ready ## a guided tour with the built-in mock agent, in this termi
 try: $(VENV)/.ready $(AGENTS)/.ready ## the real Claude CLI on a scripted model, in a closed environment: make try ARGS='run "hello"'
 	@$(BIN)/python scripts/try.py $(ARGS)
 
+BWRAP := command -v bwrap >/dev/null || [ "$$(id -u)" != 0 ] || { apt-get update -q && apt-get install -y -q bubblewrap; }
+
 test: $(VENV)/.ready $(AGENTS)/.ready ## the whole suite (the real CLI end to end; the older one where it matters)
+	@$(BWRAP)
 	$(PYTEST) tests/unit tests/contract -n 2 -m 'not e2e and not long'
 	$(PYTEST) tests -n 2 -m 'e2e or long'
 
 test-all: $(VENV)/.ready $(AGENTS)/.ready ## every end-to-end test on every Claude CLI version
-	$(PYTEST) tests -n 2 --all-versions
+	@$(BWRAP)
+	$(PYTEST) tests/unit tests/contract -n 2 -m 'not e2e and not long'
+	$(PYTEST) tests -n 2 -m 'e2e or long' --all-versions
 
 test-fast: $(VENV)/.ready ## unit and contract tests only
 	$(PYTEST) tests/unit tests/contract -n 2 -m 'not e2e and not long'

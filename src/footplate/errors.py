@@ -20,7 +20,8 @@
     ├── HostError               the machine's side
     │   ├── KeeperGone            the parent of the agents is not there any more
     │   ├── SpawnFailed           the operating system refused to start a program
-    │   └── LockHeld              another process holds a lock
+    │   ├── LockHeld              another process holds a lock
+    │   └── LinkLost              the process that owns the sessions is gone
     ├── StoreError              the store's side
     │   ├── StoreFailed           its disk or file failed; it takes no more writes until it is opened again
     │   │   ├── StoreFull           no space is left for it
@@ -294,6 +295,20 @@ class LockHeld(HostError):
         self.key = key
         self.holder = holder
         super().__init__(f"{key} is held by {holder}; wait for it to end or stop it first")
+
+
+class LinkLost(HostError):
+    """The process that owns the sessions is gone, or closed its end."""
+
+    code: ClassVar[str] = "link_lost"
+    title: ClassVar[str] = "Link lost"
+    status: ClassVar[int] = 503
+    retryable: ClassVar[bool] = True
+
+    def __init__(self, owner: str, reason: str) -> None:
+        self.owner = owner
+        self.reason = reason
+        super().__init__(f"{owner}, which owns the sessions, is gone: {reason}; open the session again")
 
 
 class StoreError(FootplateError):

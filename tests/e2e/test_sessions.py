@@ -10,8 +10,9 @@ import msgspec
 import pytest
 
 from footplate.config.settings import Settings
-from footplate.errors import AlreadyAnswered
+from footplate.errors import AlreadyAnswered, EngineGone, InvalidValue
 from footplate.events import model as m
+from footplate.events.facts import ContextUsage
 from footplate.events.requests import Allow, Decline, Deny, Reply
 from footplate.host.process import Keeper
 from footplate.runtime.hub import Hub
@@ -264,6 +265,24 @@ async def test_a_session_is_resumed_after_its_process_was_let_go(hub: Hub, world
     await session.prompt(script("Two."))
     assert (await until_ended(session, after=before)).answer == "Two."
     assert "One." in str(world.bodies()[-1])
+    await _sound(session)
+
+
+async def test_a_living_session_answers_questions_about_itself(hub: Hub, world: World) -> None:
+    session = await _open(hub, world)
+    with pytest.raises(EngineGone, match="next prompt"):
+        await session.query("context")
+    await session.prompt(script("One."))
+    await until_ended(session)
+    context = await session.query("context")
+    assert isinstance(context, ContextUsage)
+    assert 0 < context.used < context.size
+    assert any(command.name == "compact" for command in session.view().commands)
+    await session.set_mode("plan")
+    await until(session, lambda event: isinstance(event, m.ModeChanged) and event.mode == "plan")
+    with pytest.raises(InvalidValue, match="nonsense"):
+        await session.set_mode("nonsense")
+    assert session.view().mode == "plan"
     await _sound(session)
 
 

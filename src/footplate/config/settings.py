@@ -11,7 +11,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -36,6 +36,12 @@ class RuntimeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     resume_at_reset: Annotated[
         int, Meta(description="how often a session goes on by itself when a usage limit is over", ge=0)
     ] = 0
+    prewarm: Annotated[
+        int, Meta(description="how many agent processes are kept ready for new sessions like the last ones", ge=0)
+    ] = 0
+    prewarm_s: Annotated[
+        float, Meta(description="a process that was kept ready for so long and not needed is ended", gt=0)
+    ] = 300.0
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -53,6 +59,27 @@ class CommonSettings(msgspec.Struct, frozen=True, kw_only=True):
     """What every engine's section may hold, whatever else the engine itself knows."""
 
     run_timeout_s: Annotated[float | None, Meta(description="stop a run of this engine after so many seconds")] = None
+    sandbox: Annotated[
+        Literal["none", "bwrap"], Meta(description="`bwrap` puts the agent in a sandbox: see the how-to page")
+    ] = "none"
+    sandbox_read: Annotated[
+        tuple[str, ...], Meta(description="further files and folders that a sandboxed agent may read")
+    ] = ()
+    sandbox_write: Annotated[
+        tuple[str, ...], Meta(description="further files and folders that a sandboxed agent may write")
+    ] = ()
+    sandbox_network: Annotated[bool, Meta(description="whether a sandboxed agent has the network")] = True
+    sandbox_tmp_mb: Annotated[
+        int, Meta(description="how much a sandboxed agent may keep in `/tmp`, and in its home; this is memory", gt=0)
+    ] = 1024
+    memory_mb: Annotated[
+        int | None, Meta(description="stop an agent that uses more memory, with all that it started")
+    ] = None
+    cpu_s: Annotated[
+        int | None, Meta(description="stop an agent process that used so many seconds of CPU, with all that it started")
+    ] = None
+    processes: Annotated[int | None, Meta(description="stop an agent that runs more processes at a time")] = None
+    open_files: Annotated[int | None, Meta(description="how many files each process of an agent may open")] = None
 
 
 COMMON = frozenset(field.name for field in msgspec.structs.fields(CommonSettings))

@@ -9,15 +9,18 @@ folder, a line in the catalog, fixtures and the contract suite.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from typing import Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import msgspec
 
-from footplate.events.base import ResumeToken
+from footplate.events.base import OptionalRaw, ResumeToken
 from footplate.events.commands import Command
+from footplate.events.facts import QueryName
 from footplate.events.ids import EngineSessionId
-from footplate.events.model import Event
+from footplate.events.model import Event, LimitReached
 from footplate.host.lines import Block
+from footplate.host.resources import ResourceLimits
+from footplate.host.sandbox import Sandbox
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,6 +55,31 @@ class Installed(msgspec.Struct, frozen=True, kw_only=True):
     version: str = ""
 
 
+class HookSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """A hook of ours in the engine: at which event, for which tools, and the name of the handler that it calls."""
+
+    event: str
+    name: str
+    matcher: str = ""
+    timeout_s: float | None = None
+
+
+class ToolSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool of ours that the agent may call; the schema of its input is JSON."""
+
+    name: str
+    description: str = ""
+    input_schema: msgspec.Raw = msgspec.Raw(b'{"type":"object"}')
+
+
+class ToolServer(msgspec.Struct, frozen=True, kw_only=True):
+    """Tools that run inside our process, under the name that the agent knows them by."""
+
+    name: str
+    tools: tuple[ToolSpec, ...]
+    version: str = "1"
+
+
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """How one conversation is to be started. Every engine takes what it can and refuses the rest by name."""
 
@@ -67,23 +95,39 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     max_turns: int | None = None
     max_budget_usd: float | None = None
     json_schema: str = ""
+    system_prompt: str = ""
     append_system_prompt: str = ""
+    agents: str = ""
     add_dirs: tuple[str, ...] = ()
     asks: bool = False
     partial: bool = False
     one_shot: bool = False
     prompt: str = ""
     first_turn: int = 1
+    epoch: int = 0
+    """Tells apart those who talk to one agent process one after the other: an answer is for who asked."""
+
+    hooks: tuple[HookSpec, ...] = ()
+    servers: tuple[ToolServer, ...] = ()
+    profile: str = ""
+    sandbox: Sandbox | None = None
+    resources: ResourceLimits = ResourceLimits()
     env: Mapping[str, str] = {}
 
 
 class Spawn(msgspec.Struct, frozen=True, kw_only=True):
-    """A program to start: argv and environment as values. `stdin` is closed at once when the wire needs none."""
+    """A program to start: argv and environment as values. `stdin` is closed at once when the wire needs none.
+
+    `writes` and `reads` are the engine's own files, which it keeps when it is put in a sandbox. What it writes is made
+    if need be; what it only reads may lie inside of that, and may be missing.
+    """
 
     argv: tuple[str, ...]
     env: Mapping[str, str]
     cwd: str
     stdin: bool = True
+    writes: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
     notes: Mapping[str, str] = {}
 
 
@@ -99,19 +143,52 @@ Launch = Spawn | InProcess
 
 
 class Exit(msgspec.Struct, frozen=True, kw_only=True):
-    """How an agent's process ended, as far as it is known."""
+    """How an agent's process ended, as far as it is known; `limits` are those for which we ended it."""
 
     code: int | None = None
     signal: int | None = None
     stderr: str = ""
     reason: str = ""
+    limits: tuple[LimitReached, ...] = ()
+
+
+class Query(msgspec.Struct, frozen=True, kw_only=True):
+    """Something to be known about the agent; `facts.RESULTS` says what each name is answered with."""
+
+    key: str
+    name: QueryName
+    arguments: Mapping[str, str | int | bool] = {}
+
+
+class Reply(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to the command or query of that key: a fact as JSON (or nothing), or the engine's words of refusal."""
+
+    key: str
+    result: OptionalRaw = None
+    error: str = ""
+
+
+class HostCall(msgspec.Struct, frozen=True, kw_only=True):
+    """The agent calls something of ours: a tool (`server.tool`) or a hook, by the name it was given in the options."""
+
+    key: str
+    kind: Literal["tool", "hook"]
+    name: str
+    payload: msgspec.Raw
 
 
 class Reaction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What a conversation makes of an input: events for the log, and bytes (whole lines) for the agent's stdin."""
+    """What a conversation makes of an input: events for the log, and bytes (whole lines) for the agent's stdin.
+
+    `replies` answer commands and queries; they wait behind no event. `calls` are for handlers of ours, whose results go
+    to `Asking.reply`; the agent no longer waits for those named in `dropped`.
+    """
 
     events: list[Event] = []
     frames: tuple[bytes, ...] = ()
+    replies: tuple[Reply, ...] = ()
+    calls: tuple[HostCall, ...] = ()
+    dropped: tuple[str, ...] = ()
 
 
 class Conversation(Protocol):
@@ -131,6 +208,33 @@ class Conversation(Protocol):
 
     def finish(self, ending: Exit) -> Reaction:
         """The agent is gone: close every open call, task, request and turn, honestly."""
+        ...
+
+
+@runtime_checkable
+class Asking(Conversation, Protocol):
+    """A conversation in which questions are answered out of band; every command gets exactly one `Reply`, too."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether the agent has said that it is there."""
+        ...
+
+    @property
+    def awaits(self) -> bool:
+        """Whether a request of ours is unanswered: its answer must be read, whatever else waits to be read."""
+        ...
+
+    def query(self, query: Query) -> Reaction:
+        """Ask about the agent. Raises `UnsupportedOption` where this engine, or its version, cannot tell."""
+        ...
+
+    def give_up(self, key: str) -> None:
+        """Nobody waits for the answer to this any more; should it come after all, it has its effect."""
+        ...
+
+    def reply(self, key: str, result: msgspec.Raw | str, *, error: str = "") -> Reaction:
+        """What a handler of ours made of a `HostCall`."""
         ...
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 import signal
 import sys
 
@@ -66,8 +67,17 @@ class Plan:
         self.env[VARIABLE.encode()] = encode(marker)
         self.cwd = encode(request["cwd"])
         self.pdeathsig = int(request.get("pdeathsig", signal.SIGKILL))
+        self.limits = [limit(name, value) for name, value in (request.get("limits") or {}).items()]
+        self.oom_score_adj = int(request.get("oom_score_adj") or 0)
         if not self.argv or not self.argv[0]:
             raise ValueError("argv is empty")
+
+
+def limit(name: str, value: int) -> tuple[int, int]:
+    """One of the kernel's limits by its name; never above the hard limit that we have ourselves."""
+    kind = int(getattr(resource, name))
+    highest = resource.getrlimit(kind)[1]
+    return kind, int(value) if highest == resource.RLIM_INFINITY else min(int(value), highest)
 
 
 def encode(text: str) -> bytes:
@@ -99,6 +109,8 @@ def become(plan: Plan, fds: list[int], report: int, setting: Setting) -> NoRetur
             setting.prctl(PR_SET_PDEATHSIG, plan.pdeathsig)
             if os.getppid() != setting.parent:  # the keeper died before the line above
                 os._exit(127)
+        stage = "limits"
+        set_limits(plan)
         stage = "cwd"
         os.chdir(plan.cwd)
         stage = "exec"
@@ -107,6 +119,17 @@ def become(plan: Plan, fds: list[int], report: int, setting: Setting) -> NoRetur
         os.write(report, f"{stage} {getattr(error, 'errno', None) or errno.EINVAL}".encode())
     finally:
         os._exit(127)
+
+
+def set_limits(plan: Plan) -> None:
+    """Hold the program, and what it starts, to its limits; and let the kernel take it first when memory is out."""
+    for kind, value in plan.limits:
+        resource.setrlimit(kind, (value, value))
+    if plan.oom_score_adj and sys.platform == "linux":
+        with open("/proc/self/oom_score_adj", "r+", encoding="ascii") as file:  # noqa: PTH123
+            if int(file.read()) < plan.oom_score_adj:  # to lower it is for root alone
+                file.seek(0)
+                file.write(str(plan.oom_score_adj))
 
 
 def restore_signals(changed: list[int]) -> None:

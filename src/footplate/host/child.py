@@ -44,6 +44,7 @@ class Process:
         self.start_time = told.start_time
         self.marker = told.marker
         self.program = spec.argv[0]
+        self.layers = spec.layers
         self.swept_pids: tuple[int, ...] = ()
         self.survivors: tuple[int, ...] = ()
         self._ask = ask

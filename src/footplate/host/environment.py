@@ -47,6 +47,11 @@ def build_environment(
     return chosen | dict(extra)
 
 
+def expand_home(path: str, source: Mapping[str, str]) -> str:
+    """A path that begins with `~/` below the home that the environment names."""
+    return f"{source.get('HOME', '').rstrip('/')}/{path.removeprefix('~/')}" if path.startswith("~/") else path
+
+
 def matches_any(name: str, globs: Iterable[str]) -> bool:
     """Tell whether a name fits one of the globs; capitals count."""
     return any(fnmatchcase(name, glob) for glob in globs)

@@ -7,10 +7,12 @@ loop), `birth`, `channel` and `table`, as a package of their own; nothing else o
 FD is one end of a Unix stream socket. A frame is a length (4 bytes), the number of descriptors that come
 with it (1 byte) and JSON. Each side first says `{"type": "hello", "v": 1}`. Then
 
-    spawn {id, argv, env, cwd, marker?, pdeathsig?, sweep_on_exit?}
+    spawn {id, argv, env, cwd, marker?, pdeathsig?, sweep_on_exit?, limits?, oom_score_adj?, layers?}
                               -> spawned {id, pid, start_time, marker} + stdin, stdout, stderr
-                               | spawn_failed {id, errno, reason, stage}; stage: record | pipe | fork | cwd | exec
-    signal {id, signum}          to a living agent; one that is gone is left alone
+                               | spawn_failed {id, errno, reason, stage}
+                                 stage: record | pipe | fork | limits | cwd | exec
+    signal {id, signum}          to a living agent; one that is gone is left alone. With `layers` (a sandbox that
+                                 hands on no signal) to the process so many below our child, unless it is SIGKILL
     end {id, term_s, kill_s}     SIGTERM, after term_s SIGKILL, then sweep (after kill_s more at the latest)
     sweep {id}                -> swept {id, pids, survivors}: its descendants, not the agent itself
     list {}                   -> listed {agents}

@@ -16,7 +16,7 @@ import time
 
 from .birth import Plan, Setting, become, open_pipes
 from .channel import Channel, close_all
-from .table import LINUX, PAUSE_S, Sweep, Table, kill_group, start_time
+from .table import LINUX, PAUSE_S, Sweep, Table, kill_exactly, kill_group, start_time
 
 TYPE_CHECKING = False  # the keeper must not pay for `typing`
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class Agent:
         self.name = str(request["id"])
         self.marker = marker
         self.sweep_on_exit = bool(request.get("sweep_on_exit", True))
+        self.layers = int(request.get("layers") or 0)
         self.pid = self.start = 0
         self.report = -1  # where the child tells of exec; -1 once it has
         self.pipes: list[int] = []  # the service's ends, until they are sent
@@ -171,7 +172,7 @@ class Keeping:
     def do_signal(self, request: dict[str, Any]) -> None:
         agent = self.agents.get(request["id"])
         if agent and agent.alive:  # a child of ours, not reaped: its number cannot belong to another
-            os.kill(agent.pid, int(request["signum"]))
+            self.deliver(agent, int(request["signum"]))
 
     def do_end(self, request: dict[str, Any]) -> None:
         agent = self.agents.get(request["id"])
@@ -278,8 +279,16 @@ class Keeping:
 
     def terminate(self, agent: Agent, term_s: float, kill_s: float) -> None:
         self.remember(agent)
-        os.kill(agent.pid, signal.SIGTERM)
+        self.deliver(agent, signal.SIGTERM)
         self.later(term_s, lambda: self.kill(agent, kill_s))
+
+    def deliver(self, agent: Agent, signum: int) -> None:
+        """Signal the agent itself; while the layers around it are not all there yet, the outermost."""
+        inner = Table().inside(agent.pid, agent.layers) if agent.layers and signum != signal.SIGKILL else None
+        if inner is None:
+            os.kill(agent.pid, signum)
+        else:
+            kill_exactly(inner, signum)
 
     def kill(self, agent: Agent, kill_s: float) -> None:
         if agent.alive:

@@ -97,7 +97,8 @@ class Keeper:
         birth = Birth(spec=spec, high_water=high_water, process=self._loop.create_future())
         self._births[name] = birth
         asked = {"type": "spawn", "id": name, "sweep_on_exit": sweep_on_exit, "marker": spec.marker}
-        self._ask({**asked, "argv": spec.argv, "env": spec.env, "cwd": spec.cwd})
+        bounds = {"limits": spec.limits, "oom_score_adj": spec.oom_score_adj, "layers": spec.layers}
+        self._ask({**asked, **bounds, "argv": spec.argv, "env": spec.env, "cwd": spec.cwd})
         try:
             return await birth.process
         except asyncio.CancelledError:

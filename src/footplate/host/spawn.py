@@ -12,12 +12,17 @@ class Spawn(msgspec.Struct, frozen=True, kw_only=True):
 
     `marker` is the value of `FOOTPLATE_RUN` in its environment, by which its descendants are found and
     killed: no two keepers of one machine may use the same. Leave it out to get one that nobody else has.
+    `limits` are the kernel's, by their names in the `resource` module; `oom_score_adj` says how gladly the kernel takes
+    it when memory is out; `layers` is how many processes a sandbox puts between our child and the program itself.
     """
 
     argv: tuple[str, ...]
     env: dict[str, str]
     cwd: str
     marker: str | None = None
+    limits: dict[str, int] = {}
+    oom_score_adj: int = 0
+    layers: int = 0
 
 
 class Exit(msgspec.Struct, frozen=True, kw_only=True):

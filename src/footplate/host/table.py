@@ -84,6 +84,15 @@ class Table:
             waiting.extend(fresh)
         return found
 
+    def inside(self, outer: int, layers: int) -> Seen | None:
+        """Give the process so many generations below, always by the oldest child; None when there is none."""
+        for _ in range(layers):
+            children = [self.seen[pid] for pid in self.children.get(outer, [])]
+            if not children:
+                return None
+            outer = min(children, key=lambda seen: (seen.start, seen.pid)).pid
+        return self.seen.get(outer)
+
     def marked(self, fits: Callable[[str], bool]) -> set[int]:
         """Give every process whose marker fits, and what stands below it."""
         if not self.markers:

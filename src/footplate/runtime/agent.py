@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import uuid
 from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from footplate.engines.base import Engine, Options
+from footplate.engines.base import Engine, Options, Query
 from footplate.errors import StoreError
 from footplate.events.commands import Command
-from footplate.events.ids import EngineSessionId
 from footplate.events.model import Event
 from footplate.host.locks import SessionLock
 from footplate.runtime.runner import Runner
@@ -39,22 +37,8 @@ class Agent:
 
         Raises `EngineError` or `HostError` when it cannot start, `LockHeld` when another process writes the session.
         """
-        installed = await engine.locate(services.environ)
-        can = engine.capabilities(installed)
-        if can.chooses_session_id and (options.resume is None or options.fork):
-            options = msgspec.structs.replace(options, session_id=EngineSessionId(str(uuid.uuid4())))
-        known = options.session_id or (None if options.fork else options.resume)
-        lock = None
-        if known is not None:
-            lock = SessionLock(services.locks, f"{engine.name}:{known}", what="footplate session")
-            await lock.acquire()
-        try:
-            runner = await Runner.start(engine, installed, options, keeper=services.keeper, environ=services.environ)
-        except BaseException:
-            if lock is not None:
-                lock.release()
-            raise
-        return cls(runner, lock, take)
+        started = await services.warm.start(engine, options)
+        return cls(started.runner, started.lock, take)
 
     async def _hand_on(self, take: Callable[[list[Event]], Awaitable[None]]) -> None:
         try:
@@ -79,6 +63,14 @@ class Agent:
     async def command(self, command: Command) -> None:
         """Ask something of it. Raises `EngineGone`."""
         await self._runner.command(command)
+
+    async def ask(self, command: Command) -> msgspec.Raw | None:
+        """Ask something of it and wait for its word. Raises `EngineDeclined`, `EngineSilent`, `EngineGone`."""
+        return await self._runner.ask(command)
+
+    async def query(self, query: Query) -> msgspec.Raw:
+        """Ask about it. Raises what `ask` raises, and `UnsupportedOption` where the engine cannot tell."""
+        return await self._runner.query(query)
 
     async def end(self, *, close_wait: float) -> None:
         """See it out: its last events are handed on before this returns."""

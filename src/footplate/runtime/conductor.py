@@ -12,6 +12,7 @@ from typing import Literal
 
 import msgspec
 
+from footplate.config.settings import common_settings
 from footplate.engines.base import Engine, Options
 from footplate.errors import EngineError, EngineGone, HostError, InvalidValue
 from footplate.events import commands as c
@@ -20,8 +21,9 @@ from footplate.events.content import ContentBlock, TextBlock
 from footplate.events.ids import PromptId, ToolCallId, TurnId
 from footplate.events.model import Event
 from footplate.events.view import CommandItem, QueuedPrompt, SessionView
+from footplate.host.sandbox import read_sandbox
 from footplate.runtime.agent import Agent
-from footplate.runtime.limits import Spent, reached, remaining_money, told
+from footplate.runtime.limits import Spent, agent_resources, reached, remaining_money, told
 from footplate.runtime.log import SessionLog
 from footplate.runtime.services import Services
 from footplate.runtime.shell import as_context
@@ -152,6 +154,7 @@ class Conductor:
         if self.agent is not None:
             return
         view = self.log.view()
+        common = common_settings(self.services.settings, self.spec.engine)
         options = Options(
             cwd=self.spec.cwd,
             model=view.model or self.spec.model,
@@ -164,6 +167,9 @@ class Conductor:
             first_turn=len(view.turns) + 1,
             max_budget_usd=remaining_money(self.spec.limits, self.spent()),
             env=self.spec.env,
+            profile=self.spec.profile,
+            sandbox=read_sandbox(common),
+            resources=agent_resources(self.spec.limits, common),
         )
         self.agent = await Agent.start(self.services, self._engine, options, self._take)
 
@@ -290,7 +296,7 @@ class Conductor:
             return "running", "tool" if self._running else "model"
         if self._parked is not None:
             return "parked", "limit"
-        if view.queue and any(limit.status == "reached" for limit in view.limits):
+        if view.queue and reached(self.spec.limits, self.spent()) is not None:
             return "idle", "limit"
         last = view.turns[-1] if view.turns else None
         return ("interrupted", "") if last is not None and last.stop_reason == "lost" else ("idle", "")

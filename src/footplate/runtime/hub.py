@@ -18,6 +18,7 @@ from footplate.events.codec import ReadEnvelope
 from footplate.events.ids import SessionId
 from footplate.events.reduce import SessionReducer
 from footplate.runtime.log import SessionLog
+from footplate.runtime.memory import choose_evictions, memory_is_short
 from footplate.runtime.recovery import close_what_was_left
 from footplate.runtime.services import Services
 from footplate.runtime.session import Session
@@ -32,7 +33,7 @@ SPECS = "sessions"
 ARCHIVED = "archived"
 """The documents that name the sessions that were put aside."""
 
-EVICTION_S = 30.0
+EVICTION_S = 5.0
 PAGE = 500
 
 
@@ -142,6 +143,7 @@ class Hub:
         """Let go of every session."""
         self._evictor.cancel()
         await asyncio.wait((self._evictor,))
+        await self._services.warm.close()
         for session in tuple(self._live):
             await self.forget(session)
 
@@ -177,6 +179,6 @@ class Hub:
     async def _evict_idle(self) -> None:
         while True:
             await asyncio.sleep(min(EVICTION_S, self._idle_s))
-            for live in tuple(self._live.values()):
-                if live.attached and not live.busy and time.monotonic() - live.idle_since > self._idle_s:
-                    await live.evict()
+            now, short = time.monotonic(), memory_is_short()
+            for live in choose_evictions(self._live.values(), now=now, idle_s=self._idle_s, short=short):
+                await live.evict()

@@ -1,4 +1,7 @@
-"""Limits of a session: money, turns, time, tool calls. Pure; the session acts on what this finds."""
+"""Limits of a session: money, turns, time, tool calls. Pure; the session acts on what this finds.
+
+Memory, CPU time and processes of its agent are limits, too; the agent's wire holds it to them.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from footplate.config.settings import CommonSettings
 from footplate.events.model import LimitKind, LimitReached
 from footplate.events.view import Totals
+from footplate.host.resources import ResourceLimits, read_resources, stricter
 
 Positive = Meta(gt=0)
 
@@ -20,6 +25,15 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     turns: Annotated[int, Positive] | None = None
     seconds: Annotated[float, Positive] | None = None
     tool_calls: Annotated[int, Positive] | None = None
+    memory_mb: Annotated[int, Positive] | None = None
+    cpu_s: Annotated[int, Positive] | None = None
+    processes: Annotated[int, Positive] | None = None
+
+
+def agent_resources(limits: Limits, common: CommonSettings) -> ResourceLimits:
+    """What an agent process may use of the machine, by the session and by the settings of its engine."""
+    own = ResourceLimits(memory_mb=limits.memory_mb, cpu_s=limits.cpu_s, processes=limits.processes)
+    return stricter(own, read_resources(common))
 
 
 class Spent(msgspec.Struct, kw_only=True):

@@ -34,6 +34,8 @@ from footplate.events.model import EngineAttached, Event, TurnEnded
 from footplate.events.runs import RunEvent, RunFold
 from footplate.host.locks import SessionLock
 from footplate.host.process import Keeper
+from footplate.host.resources import read_resources
+from footplate.host.sandbox import read_sandbox
 from footplate.runtime.runner import Runner
 from footplate.runtime.wires import CLOSE_WAIT_S
 
@@ -173,6 +175,7 @@ class Run:
 
     def _options(self, installed: Installed) -> Options:
         can = self.engine.capabilities(installed)
+        common = common_settings(self._settings, self.engine.name)
         request = self._request
         fresh = self._resume is None or request.fork
         return Options(
@@ -189,6 +192,8 @@ class Run:
             json_schema=request.json_schema,
             one_shot=request.one_shot or not can.live,
             prompt=request.prompt,
+            sandbox=read_sandbox(common),
+            resources=read_resources(common),
             env=request.env,
         )
 

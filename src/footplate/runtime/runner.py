@@ -1,58 +1,101 @@
 """The one runner: starts an agent, feeds its lines to the conversation, writes what the conversation answers.
 
 It knows no engine. The reading side is a task of its own, so that an agent that talks while a large prompt is written
-cannot lock up with us; what waits to be read is bounded, so a slow reader slows the agent and not the memory.
+cannot lock up with us; what waits to be read is bounded, so a slow reader slows the agent and not the memory. Answers
+to what we ask take no part in that: they reach whoever waits for them past every unread event, and while one is due
+the agent is read on, however much is unread.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 
-from footplate.engines.base import Conversation, Engine, Installed, Options, Reaction, Spawn
-from footplate.errors import EngineGone
+import msgspec
+
+from footplate.engines.base import Asking, Conversation, Engine, Installed, Options, Query, Reaction, Reply, Spawn
+from footplate.errors import EngineDeclined, EngineGone, EngineSilent, UnsupportedOption
 from footplate.events.commands import Command
-from footplate.events.model import Event
+from footplate.events.model import Event, Notice
 from footplate.host.process import Keeper
+from footplate.runtime.handlers import Handler, Handlers
 from footplate.runtime.wires import CLOSE_WAIT_S, Wire, open_wire
 
-BACKLOG = 64
-"""How many batches of events may wait before the agent's pipe is left alone."""
+BACKLOG = 4 * 1024 * 1024
+"""How many bytes of the agent's output may wait as unread events before its pipe is left alone."""
+
+ANSWER_S = 30.0
+"""How long an answer of the agent is waited for."""
 
 
 class Runner:
     """One agent process and the conversation with it. `notes` is what the launch says of itself: who pays, ..."""
 
-    def __init__(self, wire: Wire, conversation: Conversation, *, notes: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        wire: Wire,
+        conversation: Conversation,
+        *,
+        notes: Mapping[str, str] | None = None,
+        engine: str = "the agent",
+        handlers: Handlers | None = None,
+    ) -> None:
         self.notes = dict(notes or {})
         self._wire = wire
         self._conversation = conversation
-        self._waiting: deque[list[Event]] = deque()
+        self._asking = conversation if isinstance(conversation, Asking) else None
+        self._engine = engine
+        self._handlers = handlers or Handlers()
+        self._asked: dict[str, asyncio.Future[Reply | None]] = {}
+        self._waiting: deque[tuple[list[Event], int]] = deque()
+        self._unread = 0
         self._more = asyncio.Event()
         self._room = asyncio.Event()
-        self._room.set()
         self._over = False
         self._ending = False
         self._reader = asyncio.create_task(self._read(), name="runner")
 
     @classmethod
     async def start(
-        cls, engine: Engine, installed: Installed, options: Options, *, keeper: Keeper, environ: Mapping[str, str]
+        cls,
+        engine: Engine,
+        installed: Installed,
+        options: Options,
+        *,
+        keeper: Keeper,
+        environ: Mapping[str, str],
+        tools: Mapping[str, Handler] | None = None,
+        hooks: Mapping[str, Handler] | None = None,
     ) -> Runner:
-        """Launch the agent. Raises what `launch` and the operating system raise; then nothing was started."""
+        """Launch the agent. Raises what `launch` and the operating system raise; then nothing was started.
+
+        `tools` (`server.tool`) and `hooks` are the handlers of what the options declare, by name.
+        """
         launch = engine.launch(options, installed, environ)
         conversation = engine.converse(options, installed)
         notes = launch.notes if isinstance(launch, Spawn) else {}
-        return cls(await open_wire(launch, keeper), conversation, notes=notes)
+        handlers = Handlers(tools=tools, hooks=hooks)
+        wire = await open_wire(launch, keeper, sandbox=options.sandbox, limits=options.resources)
+        return cls(wire, conversation, notes=notes, engine=engine.name, handlers=handlers)
+
+    @property
+    def ready(self) -> bool:
+        """Whether the agent has said that it is there; one that never says so counts as ready."""
+        return self._asking is None or self._asking.ready
+
+    @property
+    def over(self) -> bool:
+        """Whether the agent has ended; what it said last may still wait to be read."""
+        return self._over or self._wire.gone
 
     async def batches(self) -> AsyncIterator[list[Event]]:
         """Events as they come, in batches; ends after the agent is gone and everything it had open was closed."""
         while True:
             while self._waiting:
-                batch = self._waiting.popleft()
-                if len(self._waiting) < BACKLOG:
-                    self._room.set()
+                batch, size = self._waiting.popleft()
+                self._unread -= size
+                self._room.set()
                 yield batch
             if self._over:
                 await self._reader
@@ -60,20 +103,67 @@ class Runner:
             self._more.clear()
             await self._more.wait()
 
+    # ------------------------------------------------------------------------------------------ asking
+
     async def command(self, command: Command) -> None:
-        """Ask something of the agent. Raises `EngineGone` when it is not there to hear it."""
+        """Ask something of the agent. Raises `EngineGone` when it is not there to hear it.
+
+        Should the agent decline, a `Notice` tells; `ask` is for whoever wants to know.
+        """
         await self.write(self.prepare(command))
 
     def prepare(self, command: Command) -> tuple[bytes, ...]:
         """The frames that ask it, not yet written: whoever must store something first does so in between."""
-        reaction = self._conversation.command(command)
-        self._publish(reaction.events)
-        return reaction.frames
+        return self._take(self._conversation.command(command))
 
     async def write(self, frames: tuple[bytes, ...]) -> None:
         """Write prepared frames. Raises `EngineGone`."""
         for frame in frames:
             await self._wire.write(frame)
+
+    async def ask(self, command: Command, *, timeout: float = ANSWER_S) -> msgspec.Raw | None:
+        """Ask something of the agent and wait for its answer: a fact as JSON, where the command has one.
+
+        Raises `EngineDeclined` with its words, `EngineSilent` when it does not answer in time, `EngineGone`.
+        """
+        if self._asking is None:
+            await self.command(command)
+            return None
+        name = type(command).__name__
+        return await self._await(command.key, name, lambda: self._conversation.command(command), timeout)
+
+    async def query(self, query: Query, *, timeout: float = ANSWER_S) -> msgspec.Raw:
+        """Ask about the agent: `facts.RESULTS` says what each name is answered with. Raises what `ask` raises.
+
+        And `UnsupportedOption` where the engine, or its version, cannot tell.
+        """
+        conversation = self._asking
+        if conversation is None:
+            raise UnsupportedOption(self._engine, f"questions ({query.name})", "its events tell what it knows")
+        answer = await self._await(query.key, query.name, lambda: conversation.query(query), timeout)
+        return msgspec.Raw(b"null") if answer is None else answer
+
+    async def _await(self, key: str, name: str, make: Callable[[], Reaction], timeout: float) -> msgspec.Raw | None:
+        """Ask once per key, and wait for the reply; who asks the same again waits for the same reply."""
+        if self._over:
+            raise EngineGone(self._engine, "it has ended")
+        waiting = self._asked.get(key)
+        if waiting is None:
+            reaction = make()
+            waiting = self._asked[key] = asyncio.get_running_loop().create_future()
+            await self.write(self._take(reaction))
+        try:
+            async with asyncio.timeout(timeout):
+                reply = await asyncio.shield(waiting)
+        except TimeoutError:
+            if self._asking is not None:
+                self._asking.give_up(key)
+            raise EngineSilent(self._engine, name, timeout) from None
+        if reply is None:
+            raise EngineGone(self._engine, "it ended before it answered")
+        if reply.error:
+            raise EngineDeclined(self._engine, name, reply.error)
+        return reply.result
 
     def close_stdin(self) -> None:
         """Tell the agent that nothing more will come; it ends by itself when it is done."""
@@ -86,29 +176,70 @@ class Runner:
         await self._wire.end(close_wait=close_wait)
         await self._reader
 
+    # ----------------------------------------------------------------------------------------- reading
+
     async def _read(self) -> None:
         try:
             await self._answer(self._conversation.begin())
             while (block := await self._wire.read()) is not None:
-                await self._answer(self._conversation.feed(block))
-                if len(self._waiting) >= BACKLOG and not self._ending:
-                    self._room.clear()
-                    await self._room.wait()
+                await self._answer(self._conversation.feed(block), size=len(block.lines))
+                await self._leave_room()
             ending = await self._wire.end()
-            self._publish(self._conversation.finish(ending).events)
+            self._publish([*ending.limits, *self._conversation.finish(ending).events])
         finally:
             self._over = True
+            await self._handlers.close()
+            self._give_up()
             self._more.set()
 
-    async def _answer(self, reaction: Reaction) -> None:
-        self._publish(reaction.events)
-        for frame in reaction.frames:
+    async def _leave_room(self) -> None:
+        """Wait until somebody has read, unless an answer is due: it may stand behind what is not yet read."""
+        while self._unread >= BACKLOG and not self._ending and not self._awaits():
+            self._room.clear()
+            await self._room.wait()
+
+    def _awaits(self) -> bool:
+        return self._asking is not None and self._asking.awaits
+
+    async def _answer(self, reaction: Reaction, *, size: int = 0) -> None:
+        for frame in self._take(reaction, size=size):
             try:
                 await self._wire.write(frame)
             except EngineGone:
                 return  # the end of its output, which is about to be read, tells why
 
-    def _publish(self, events: list[Event]) -> None:
+    def _take(self, reaction: Reaction, *, size: int = 0) -> tuple[bytes, ...]:
+        """Hand on all that a conversation says but its frames, which the caller writes."""
+        self._publish(reaction.events, size)
+        for reply in reaction.replies:
+            self._settle(reply)
+        for key in reaction.dropped:
+            self._handlers.drop(key)
+        for call in reaction.calls:
+            self._handlers.call(call, self._called)
+        self._room.set()
+        return reaction.frames
+
+    def _settle(self, reply: Reply) -> None:
+        """Who waits gets the reply; a refusal that nobody waits for is told to everybody."""
+        waiting = self._asked.pop(reply.key, None)
+        if waiting is not None:
+            waiting.set_result(reply)
+        elif reply.error:
+            self._publish([Notice(level="warning", text=f"the agent declined: {reply.error}", code="control_error")])
+
+    async def _called(self, key: str, result: msgspec.Raw | str, error: str) -> None:
+        """A handler is done: its result goes to the agent."""
+        if self._asking is not None:
+            await self._answer(self._asking.reply(key, result, error=error))
+
+    def _give_up(self) -> None:
+        asked, self._asked = self._asked, {}
+        for waiting in asked.values():
+            waiting.set_result(None)
+
+    def _publish(self, events: list[Event], size: int = 0) -> None:
         if events:
-            self._waiting.append(events)
+            self._waiting.append((events, size))
+            self._unread += size
             self._more.set()

@@ -14,6 +14,7 @@ from footplate.events.model import RequestAnswered
 from footplate.events.requests import Request
 from footplate.host.process import Keeper
 from footplate.runtime.ulid import new_ulid
+from footplate.runtime.warm import Place, WarmPool
 from footplate.store.base import Store
 
 AUDIT = "audit"
@@ -53,6 +54,8 @@ class Services:
         self.environ = environ
         self.rules = rules or settings.rules
         self.locks = data / "locks"
+        place = Place(keeper, environ=environ, locks=self.locks)
+        self.warm = WarmPool(place, size=settings.runtime.prewarm, unused_s=settings.runtime.prewarm_s)
 
     async def audit(self, session: SessionId, request: Request, answered: RequestAnswered, at: float) -> None:
         """Write an answer into the audit log."""

@@ -13,16 +13,18 @@ from typing import TypeVar
 import msgspec
 
 from footplate.config.rules import Rule
-from footplate.engines.base import Engine
-from footplate.errors import InvalidValue, SessionOver
+from footplate.engines.base import Engine, Query
+from footplate.errors import EngineGone, InvalidValue, SessionOver
 from footplate.events import commands as c
 from footplate.events import model as m
 from footplate.events.base import ResumeToken
 from footplate.events.content import ContentBlock, TextBlock
-from footplate.events.ids import PromptId, RequestId, SessionId, TaskId
+from footplate.events.facts import RESULTS, Fact, QueryName
+from footplate.events.ids import MessageId, PromptId, RequestId, SessionId, TaskId
 from footplate.events.model import Event
 from footplate.events.requests import Answer
 from footplate.events.view import RequestView, SessionView
+from footplate.runtime.agent import Agent
 from footplate.runtime.conductor import Conductor, Links, When
 from footplate.runtime.desk import Desk
 from footplate.runtime.limits import Limits
@@ -123,17 +125,15 @@ class Session:
 
     async def set_mode(self, mode: str) -> None:
         """Change the permission mode, now or with the next process."""
-        command = c.SetMode(key=self._conductor.key(), mode=mode)
-        await self._do(lambda: self._set(command, m.ModeChanged(mode=mode)))
+        await self._set(c.SetMode(key=self._conductor.key(), mode=mode), m.ModeChanged(mode=mode))
 
     async def set_model(self, model: str) -> None:
         """Change the model, now or with the next process."""
-        command = c.SetModel(key=self._conductor.key(), model=model)
-        await self._do(lambda: self._set(command, m.ModelChanged(model=model)))
+        await self._set(c.SetModel(key=self._conductor.key(), model=model), m.ModelChanged(model=model))
 
     async def set_effort(self, effort: str) -> None:
         """Change how hard the model thinks, now or with the next process."""
-        await self._do(lambda: self._conductor.tell(c.SetEffort(key=self._conductor.key(), effort=effort)))
+        await self._set(c.SetEffort(key=self._conductor.key(), effort=effort), None)
         self._conductor.spec = msgspec.structs.replace(self.spec, effort=effort)
 
     async def rename(self, title: str) -> None:
@@ -153,6 +153,24 @@ class Session:
         ran = await run_shell(self._services.keeper, command, cwd=self.spec.cwd, environ=environ)
         await self._do(lambda: self._log.publish([ran], source="person", durable=True))
         return ran
+
+    async def rewind(self, message: MessageId) -> None:
+        """Put files back to where they stood at a message of the person; `FilesRewound` says which."""
+        await self._agent().ask(c.Rewind(key=self._conductor.key(), message=message))
+
+    async def query(self, name: QueryName, **arguments: str | int | bool) -> Fact:
+        """Ask about the agent that is running: how full its context is, which files fit, what it has cost.
+
+        Raises `EngineGone` when none is, `UnsupportedOption` where the engine or its version cannot tell.
+        """
+        answer = await self._agent().query(Query(key=self._conductor.key(), name=name, arguments=arguments))
+        return msgspec.json.decode(answer, type=RESULTS[name])
+
+    def _agent(self) -> Agent:
+        self._check_open()
+        if self._conductor.agent is None:
+            raise EngineGone(self.spec.engine, "no process runs; it starts with the next prompt")
+        return self._conductor.agent
 
     async def revoke(self, rule: Rule) -> None:
         """Take back what was allowed for the session."""
@@ -216,21 +234,36 @@ class Session:
         if self._conductor.over or self._mailbox.closed:
             raise SessionOver(self.id)
 
-    async def _set(self, command: c.Command, event: Event) -> None:
-        await self._conductor.tell(command)
-        await self._log.publish([event], source="person")
+    async def _set(self, command: c.Command, event: Event | None) -> None:
+        """A living agent is asked, and says itself what holds from then on; without one the log remembers it."""
+        self._check_open()
+        agent = self._conductor.agent
+        if agent is not None:
+            await agent.ask(command)
+        elif event is not None:
+            await self._do(lambda: self._log.publish([event], source="person"))
 
     async def _take_batch(self, batch: list[Event]) -> None:
         await self._mailbox.do(lambda: self._take(batch))
 
     async def _take(self, batch: list[Event]) -> None:
-        events = [event for each in batch if (event := self._desk.rename(each)) is not None]
+        events = [event for each in batch if (event := self._desk.rename(each)) is not None and self._is_news(event)]
         for event in events:
             self._conductor.follow(event)
         await self._log.publish(events)
         for event in events:
             await self._react(event)
         await self._conductor.tell_state()
+
+    def _is_news(self, event: Event) -> bool:
+        """Every process says at its start which commands and options it has; once is enough."""
+        match event:
+            case m.CommandsChanged():
+                return event.commands != self.view().commands
+            case m.ConfigChanged():
+                return event.options != self.view().options
+            case _:
+                return True
 
     async def _react(self, event: Event) -> None:
         match event:

@@ -18,3 +18,4 @@ class SessionSpec(msgspec.Struct, frozen=True, kw_only=True):
     fork: bool = False
     limits: Limits = Limits()
     env: dict[str, str] = {}
+    profile: str = ""

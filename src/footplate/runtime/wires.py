@@ -7,17 +7,29 @@ from collections.abc import AsyncIterator
 from typing import Protocol
 
 from footplate.engines.base import Exit, InProcess, Launch, Spawn
-from footplate.errors import EngineGone
+from footplate.errors import EngineGone, EngineRefused
+from footplate.events.model import LimitReached
 from footplate.host import spawn as host_spawn
+from footplate.host.confinement import confine
 from footplate.host.lines import Block, LineSplitter
 from footplate.host.process import Keeper, Process
+from footplate.host.resources import BELOW_THE_SERVICE, Excess, ResourceLimits, Tree
+from footplate.host.sandbox import LAYERS, Sandbox
+from footplate.host.table import LINUX
+from footplate.runtime.memory import TreeWatch
 
 CLOSE_WAIT_S = 2.0
 TERM_WAIT_S = 3.0
+NO_LIMITS = ResourceLimits()
 
 
 class Wire(Protocol):
     """What the runner needs of an agent's process."""
+
+    @property
+    def gone(self) -> bool:
+        """Whether the agent has ended, whatever of its output is still to be read."""
+        ...
 
     async def read(self) -> Block | None:
         """The next whole lines; None once the agent will not write any more."""
@@ -36,25 +48,58 @@ class Wire(Protocol):
         ...
 
 
-async def open_wire(launch: Launch, keeper: Keeper) -> Wire:
-    """Start the agent. Raises `SpawnFailed` when the operating system will not."""
+async def open_wire(
+    launch: Launch, keeper: Keeper, *, sandbox: Sandbox | None = None, limits: ResourceLimits = NO_LIMITS
+) -> Wire:
+    """Start the agent: in a sandbox and held to limits, where that is asked for.
+
+    Raises `SpawnFailed` when the operating system will not, `EngineRefused` when there can be no sandbox or no limit.
+    An agent inside our own process has neither.
+    """
     match launch:
         case Spawn():
-            process = await keeper.spawn(
-                host_spawn.Spawn(argv=launch.argv, env=dict(launch.env), cwd=launch.cwd, marker=None)
-            )
+            process = await keeper.spawn(await asyncio.to_thread(_confined, launch, sandbox, limits))
             if not launch.stdin:
                 process.close_stdin()
-            return ProcessWire(process)
+            return ProcessWire(process, limits)
         case InProcess():
             return TaskWire(launch)
 
 
-class ProcessWire:
-    """An agent that is a child process of the keeper."""
+def _confined(launch: Spawn, sandbox: Sandbox | None, limits: ResourceLimits) -> host_spawn.Spawn:
+    """What the host is asked for; a sandbox is looked up on disk, so this is not for the loop."""
+    if limits.watched and not LINUX:
+        raise EngineRefused(launch.argv[0], "memory, CPU and processes can be limited on Linux only", "drop the limit")
+    argv = launch.argv
+    if sandbox is not None:
+        argv = confine(argv, sandbox=sandbox, env=launch.env, cwd=launch.cwd, writes=launch.writes, reads=launch.reads)
+    return host_spawn.Spawn(
+        argv=argv,
+        env=dict(launch.env),
+        cwd=launch.cwd,
+        limits=limits.kernel_limits(),
+        oom_score_adj=BELOW_THE_SERVICE,
+        layers=0 if sandbox is None else LAYERS,
+    )
 
-    def __init__(self, process: Process) -> None:
+
+class ProcessWire:
+    """An agent that is a child process of the keeper, held to its limits as long as it runs."""
+
+    def __init__(self, process: Process, limits: ResourceLimits = NO_LIMITS) -> None:
         self._process = process
+        self._over: tuple[Excess, ...] = ()
+        tree = Tree(process.pid, process.marker, layers=process.layers)
+        self._watch = TreeWatch(tree, limits, self._stop) if limits.watched else None
+
+    async def _stop(self, excess: Excess) -> None:
+        """It is over a limit: nothing of it goes on, and the agent is ended in order."""
+        self._over = (excess,)
+        await self._process.end(close_wait=0.0, term_wait=TERM_WAIT_S)
+
+    @property
+    def gone(self) -> bool:
+        return self._process.exit is not None
 
     async def read(self) -> Block | None:
         return await self._process.read()
@@ -67,7 +112,18 @@ class ProcessWire:
 
     async def end(self, *, close_wait: float = CLOSE_WAIT_S) -> Exit:
         ended = await self._process.end(close_wait=close_wait, term_wait=TERM_WAIT_S)
-        return Exit(code=ended.code, signal=ended.signal, reason=ended.describe(), stderr=self._process.stderr_tail())
+        if self._watch is not None:
+            await self._watch.close()
+        told = tuple(
+            LimitReached(kind="other", status="reached", name=each.name, text=each.text) for each in self._over
+        )
+        return Exit(
+            code=ended.code,
+            signal=ended.signal,
+            reason="; ".join(f"it was stopped: {each.text}" for each in self._over) or ended.describe(),
+            stderr=self._process.stderr_tail(),
+            limits=told,
+        )
 
 
 class TaskWire:
@@ -80,6 +136,10 @@ class TaskWire:
         self._closing = asyncio.Event()
         self._ended = False
         self._task = asyncio.create_task(self._serve(launch), name="in-process agent")
+
+    @property
+    def gone(self) -> bool:
+        return self._ended
 
     async def _serve(self, launch: InProcess) -> int:
         try:

@@ -39,6 +39,11 @@ class Attachment:
         """The model in force."""
         return self._model
 
+    @property
+    def mode(self) -> str:
+        """The permission mode in force."""
+        return self._mode
+
     def saw(self, session: str) -> None:
         """Words name their session before any init did."""
         if self._session is None and session:
@@ -66,7 +71,7 @@ class Attachment:
             self._announce(line)
         else:
             self.mode_is(line.permission_mode)
-            self._model_is(line.model)
+            self.model_is(line.model)
         return len(self._ledger.out) > before
 
     def mode_is(self, mode: str) -> bool:
@@ -83,7 +88,8 @@ class Attachment:
         self._ledger.out.append(ModelChanged(model=line.fallback_model, fallback_from=line.original_model))
         self._ledger.notice("warning", line.content or "the model was changed", code="model_fallback")
 
-    def _model_is(self, model: str) -> None:
+    def model_is(self, model: str) -> None:
+        """The model in force."""
         if model and model != self._model:
             self._model = model
             self._ledger.out.append(ModelChanged(model=model))

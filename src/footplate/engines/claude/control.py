@@ -1,7 +1,8 @@
 """Frames to the CLI: prompts, control requests, answers to its requests. Pure; each frame is one whole line.
 
 An allow always echoes `updatedInput` (2.1.197 refuses one without it) and a deny always has a message; neither is ever
-null. Of the rules that the CLI proposes one is sent back at most: all of them would switch the mode as well.
+null. Of the rules that the CLI proposes one is sent back at most: all of them would switch the mode as well. One that
+lasts is sent for the session, too, where the CLI may not trust the place that it is kept in.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from footplate.events.requests import Allow, Answer, Choose, Decline, Deny, Repl
 DENIED: Final = "The user does not want this to be done."
 UNANSWERED: Final = "The user does not want to answer these questions."
 NO_INPUT: Final = msgspec.Raw(b"{}")
+UNTRUSTED: Final = ("local", "project")
+"""Places whose rules are not read in a folder that nobody has trusted (2.1.197; of projects, 2.1.325 too)."""
 
 
 class Requests:
@@ -31,17 +34,12 @@ class Requests:
         self._prefix = prefix
         self._count = 0
 
-    def frame(self, subtype: str, **arguments: object) -> bytes:
-        """One request; arguments that are None are left out."""
+    def named(self, subtype: str, **arguments: object) -> tuple[str, bytes]:
+        """One request and its id; arguments that are None are left out."""
         self._count += 1
+        name = f"{self._prefix}{self._count}"
         given = {name: value for name, value in arguments.items() if value is not None}
-        return line(
-            {
-                "type": "control_request",
-                "request_id": f"{self._prefix}{self._count}",
-                "request": {"subtype": subtype, **given},
-            }
-        )
+        return name, line({"type": "control_request", "request_id": name, "request": {"subtype": subtype, **given}})
 
 
 def line(frame: object) -> bytes:
@@ -65,7 +63,17 @@ def prompt_frame(prompt: PromptId, content: tuple[ContentBlock, ...], *, now: bo
 
 def answer_frame(request: Request, answer: Answer) -> bytes:
     """The answer to a `can_use_tool`."""
-    return _success(request.id, decision(request, answer))
+    return success_frame(request.id, decision(request, answer))
+
+
+def success_frame(request_id: str, response: object) -> bytes:
+    """The answer to a control request of the CLI."""
+    return line(
+        {
+            "type": "control_response",
+            "response": {"subtype": "success", "request_id": request_id, "response": response},
+        }
+    )
 
 
 def refusal_frame(request_id: str, reason: str) -> bytes:
@@ -129,9 +137,11 @@ def _lasting(request: Request, answer: Allow) -> list[object]:
     fields = read(FIELDS, raw)
     if fields is None:
         return []
+    here: dict[str, object] = {**fields, "destination": "session"}
     if answer.scope == "session":
-        fields["destination"] = msgspec.Raw(b'"session"')
-    return [fields]
+        return [here]
+    kept = request.suggestions[index].destination in UNTRUSTED
+    return [fields, here] if kept else [fields]
 
 
 def _deny(message: str, *, interrupt: bool = False) -> dict[str, object]:
@@ -146,15 +156,6 @@ def _with_answers(request: Request, reply: Reply) -> dict[str, object]:
     }
     questions = read(FIELDS, request.input) or {}
     return {**questions, "answers": answers}
-
-
-def _success(request_id: str, response: object) -> bytes:
-    return line(
-        {
-            "type": "control_response",
-            "response": {"subtype": "success", "request_id": request_id, "response": response},
-        }
-    )
 
 
 def _block(block: ContentBlock) -> dict[str, object]:

@@ -1,21 +1,33 @@
-"""One conversation with a Claude process: the translator for what it says, frames for what is asked of it."""
+"""One conversation with a Claude process: the translator for what it says, frames for what is asked of it.
+
+Whatever is asked gets one reply, by its key: commands when the CLI has answered their control request, the others at
+once. Prompts are held back until the CLI knows the tools of our process, or it would begin without them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import ClassVar, Final, cast
+from typing import Final
 
-from footplate.engines.base import Exit, Options, Reaction
-from footplate.engines.claude import control
+import msgspec
+
+from footplate.engines.base import Exit, HostCall, Options, Query, Reaction, Reply
+from footplate.engines.claude import control, features
 from footplate.engines.claude.asking import ASKED
+from footplate.engines.claude.hosting import Hosting
 from footplate.engines.claude.lenient import read_struct
-from footplate.engines.claude.prompts import prompt_uuid
-from footplate.engines.claude.translate import CONTROL, Translator
-from footplate.engines.claude.wire import ControlRequest
-from footplate.errors import InvalidValue, UnsupportedOption
+from footplate.engines.claude.modes import wire_mode
+from footplate.engines.claude.offers import Offers
+from footplate.engines.claude.orders import Orders
+from footplate.engines.claude.outgoing import MUTE, Outgoing, Verdict, encoded, reading
+from footplate.engines.claude.queries import QUESTIONS
+from footplate.engines.claude.translate import CONTROL, ControlLine, Translator
+from footplate.engines.claude.wire import ControlCancel, ControlRequest, ControlResponse
+from footplate.errors import UnsupportedOption
 from footplate.events import commands as c
 from footplate.events.commands import Command
 from footplate.events.content import text_of
+from footplate.events.facts import Tasks
+from footplate.events.model import Event
 from footplate.host.lines import Block
 
 ENGINE: Final = "claude"
@@ -24,11 +36,20 @@ CLEARING: Final = ("/clear", "/reset", "/new")
 
 
 class ClaudeConversation:
-    """Pure: whole lines and commands in, events and whole lines out."""
+    """Pure: whole lines and commands in, events, replies and whole lines out."""
 
-    def __init__(self, options: Options, *, turn_prefix: str = "turn-") -> None:
+    def __init__(
+        self,
+        options: Options,
+        *,
+        version: str = "",
+        mode: str = "",
+        may_bypass: bool = False,
+        turn_prefix: str = "turn-",
+    ) -> None:
+        """`version` is that of the CLI, `mode` the one it starts in, `may_bypass` whether it can stop asking."""
         self._one_shot = options.one_shot
-        self._requests = control.Requests()
+        self._version = features.parse_version(version)
         self._translator = Translator(
             engine=ENGINE,
             cwd=options.cwd,
@@ -39,99 +60,177 @@ class ClaudeConversation:
             prompted=options.one_shot,
             clears=options.one_shot and clears(options.prompt),
         )
+        self._translator.on_control = self._take_control
+        self._outgoing = Outgoing(self._version, epoch=options.epoch)
+        self._hosting = Hosting(options.hooks, options.servers)
+        self._offers = Offers(
+            version=version,
+            mode=wire_mode(mode or options.mode),
+            model=options.model,
+            effort=options.effort,
+            may_bypass=may_bypass,
+        )
+        self._orders = Orders(self._translator, self._outgoing, self._offers, self._version)
+        self._early: list[Query] = []
+        self._held: list[bytes] = []
+        self._frames: list[bytes] = []
+        self._replies: list[Reply] = []
+        self._calls: list[HostCall] = []
+        self._dropped: list[str] = []
 
     @property
     def translator(self) -> Translator:
         """The reading half, for what only it knows."""
         return self._translator
 
+    @property
+    def ready(self) -> bool:
+        """Whether the CLI has answered `initialize`; a one-shot has its prompt already."""
+        return self._one_shot or self._offers.ready
+
+    @property
+    def awaits(self) -> bool:
+        """Whether a control request of ours is unanswered."""
+        return self._outgoing.open
+
     def begin(self) -> Reaction:
-        """`initialize`: its answer tells that the CLI is ready. A one-shot has its prompt already."""
-        return Reaction() if self._one_shot else Reaction(frames=(self._requests.frame("initialize"),))
+        """`initialize`: its answer tells that the CLI is ready, and what it offers."""
+        events = self._translator.fresh()
+        remark = features.remark(self._version)
+        if remark is not None:
+            self._translator.tell(remark)
+        if not self._one_shot:
+            said = self._hosting.registration()
+            self._frames.append(self._outgoing.ask(MUTE, "initialize", self._initialized, **said))
+        return self._react(events)
 
     def feed(self, block: Block) -> Reaction:
         """What the CLI said. A control request that nobody here serves is refused: unanswered it hangs the turn."""
-        events = self._translator.feed(block)
-        waiting, self._translator.control = self._translator.control, []
-        frames = [frame for line in waiting if isinstance(line, ControlRequest) for frame in _refuse(line)]
-        return Reaction(events=events, frames=tuple(frames))
+        return self._react(self._translator.feed(block))
 
     def command(self, command: Command) -> Reaction:
-        """Something asked of the session, as a frame."""
-        handler = self._table.get(type(command))
-        if handler is None or self._one_shot:
-            form = "in the one-shot form" if self._one_shot else "yet"
+        """Something asked of the session, as frames."""
+        if self._one_shot or not self._orders.knows(command):
+            form = "in the one-shot form" if self._one_shot else "through the engine"
             raise UnsupportedOption(ENGINE, f"{type(command).__name__} {form}", "use the live form or another command")
-        return Reaction(frames=(handler(self, command),))
+        events = self._translator.fresh()
+        if isinstance(command, c.SendPrompt):
+            self._send(command)
+        elif isinstance(command, c.AnswerRequest):
+            self._frames.append(self._orders.answer(command))
+        else:
+            self._frames.extend(self._orders.ask(command))
+            return self._react(events)
+        self._replies.append(Reply(key=command.key))
+        return self._react(events)
+
+    def query(self, query: Query) -> Reaction:
+        """A question: asked of the CLI, or answered from what is known, once it is known."""
+        if self._one_shot:
+            raise UnsupportedOption(ENGINE, f"{query.name} in the one-shot form", "use the live form")
+        events = self._translator.fresh()
+        question = QUESTIONS.get(query.name)
+        if question is not None:
+            features.require(self._version, question.subtype)
+            arguments = question.arguments(query.arguments)
+            self._frames.append(self._outgoing.ask(query.key, question.subtype, reading(question.reads), **arguments))
+        elif query.name == "tasks":
+            self._replies.append(Reply(key=query.key, result=encoded(Tasks(tasks=self._translator.open_tasks()))))
+        elif self._offers.ready:
+            self._answer(query)
+        else:
+            self._early.append(query)
+        return self._react(events)
+
+    def give_up(self, key: str) -> None:
+        """Nobody waits for the answer to this any more."""
+        self._outgoing.give_up(key)
+
+    def reply(self, key: str, result: msgspec.Raw | str, *, error: str = "") -> Reaction:
+        """What a handler of ours made of a call."""
+        return Reaction(frames=self._hosting.reply(key, result, error))
 
     def finish(self, ending: Exit) -> Reaction:
         """The process is gone."""
         return Reaction(events=self._translator.finish(ending))
 
-    # ---------------------------------------------------------------------------------------- commands
+    # ----------------------------------------------------------------------------------------- control
 
-    def _send(self, command: c.SendPrompt) -> bytes:
+    def _take_control(self, line: ControlLine) -> None:
+        if isinstance(line, ControlResponse):
+            self._settle(line)
+        elif isinstance(line, ControlCancel):
+            if self._hosting.drop(line.request_id):
+                self._dropped.append(line.request_id)
+        else:
+            self._serve(line)
+
+    def _settle(self, line: ControlResponse) -> None:
+        settled = self._outgoing.settle(line.response)
+        if settled is None:
+            return
+        response, reply = settled
+        self._translator.still_open(response.pending_permission_requests)
+        self._frames.extend(self._orders.take_frames())
+        if reply is not None:
+            self._replies.append(reply)
+
+    def _serve(self, line: ControlRequest) -> None:
+        asked = read_struct(ASKED, line.request)
+        subtype = "" if asked is None else asked.subtype
+        if subtype not in CONTROL:
+            reason = f"Unsupported control request subtype: {subtype}"
+            self._frames.append(control.refusal_frame(line.request_id, reason))
+            return
+        served = self._hosting.take(line.request_id, line.request)
+        self._calls.extend([served.call] if served.call is not None else [])
+        self._frames.extend([served.frame] if served.frame else [])
+        self._dropped.extend([served.dropped] if served.dropped else [])
+        self._release()
+
+    def _initialized(self, raw: msgspec.Raw) -> Verdict:
+        self._offers.initialized(raw)
+        self._translator.tell(self._offers.commands(), self._offers.config())
+        early, self._early = self._early, []
+        for query in early:
+            self._answer(query)
+        self._release()
+        return Verdict.DONE
+
+    def _answer(self, query: Query) -> None:
+        fact = self._offers.fact(query.name)
+        if fact is None:
+            self._replies.append(Reply(key=query.key, error=f"no such question: {query.name}"))
+        else:
+            self._replies.append(Reply(key=query.key, result=encoded(fact)))
+
+    # ----------------------------------------------------------------------------------------- prompts
+
+    def _send(self, command: c.SendPrompt) -> None:
         self._translator.sent(command.prompt, clears=clears(text_of(command.content)))
-        return control.prompt_frame(command.prompt, command.content, now=command.when == "now")
+        frame = control.prompt_frame(command.prompt, command.content, now=command.when == "now")
+        (self._frames if self._hosting.introduced else self._held).append(frame)
 
-    def _withdraw(self, command: c.WithdrawPrompt) -> bytes:
-        return self._requests.frame("cancel_async_message", message_uuid=prompt_uuid(command.prompt))
+    def _release(self) -> None:
+        """The prompts that were held back, once every tool is known."""
+        if self._hosting.introduced:
+            held, self._held = self._held, []
+            self._frames.extend(held)
 
-    def _interrupt(self, command: c.Interrupt) -> bytes:
-        return self._requests.frame("interrupt", cancel_queued=command.withdraw_queued or None)
-
-    def _answer(self, command: c.AnswerRequest) -> bytes:
-        request = self._translator.open_request(command.request)
-        if request is None:
-            raise InvalidValue("request", command.request, "a request that is open")
-        frame = control.answer_frame(request, command.answer)
-        self._translator.answered(request.id, denied=control.denies(request, command.answer))
-        return frame
-
-    def _set_mode(self, command: c.SetMode) -> bytes:
-        return self._requests.frame("set_permission_mode", mode=wire_mode(command.mode))
-
-    def _set_model(self, command: c.SetModel) -> bytes:
-        return self._requests.frame("set_model", model=command.model or None)
-
-    def _stop_task(self, command: c.StopTask) -> bytes:
-        return self._requests.frame("stop_task", task_id=command.task)
-
-    def _rename(self, command: c.Rename) -> bytes:
-        return self._requests.frame("rename_session", title=command.title)
-
-    def _close(self, command: c.CloseSession) -> bytes:
-        return self._requests.frame("end_session")
-
-    _table: ClassVar[dict[type, Callable[[ClaudeConversation, Command], bytes]]] = {
-        kind: cast("Callable[[ClaudeConversation, Command], bytes]", handler)
-        for kind, handler in (
-            (c.SendPrompt, _send),
-            (c.WithdrawPrompt, _withdraw),
-            (c.Interrupt, _interrupt),
-            (c.AnswerRequest, _answer),
-            (c.SetMode, _set_mode),
-            (c.SetModel, _set_model),
-            (c.StopTask, _stop_task),
-            (c.Rename, _rename),
-            (c.CloseSession, _close),
+    def _react(self, events: list[Event]) -> Reaction:
+        reaction = Reaction(
+            events=events,
+            frames=tuple(self._frames),
+            replies=tuple(self._replies),
+            calls=tuple(self._calls),
+            dropped=tuple(self._dropped),
         )
-    }
+        if self._frames or self._replies or self._calls or self._dropped:
+            self._frames, self._replies, self._calls, self._dropped = [], [], [], []
+        return reaction
 
 
 def clears(prompt: str) -> bool:
     """Whether the prompt is a command that begins a new session."""
     words = prompt.split(maxsplit=1)
     return bool(words) and words[0] in CLEARING
-
-
-def wire_mode(mode: str) -> str:
-    """The mode as both versions know it: `manual` is 2.1.325's name of `default`, which it knows too."""
-    return "default" if mode == "manual" else mode
-
-
-def _refuse(line: ControlRequest) -> tuple[bytes, ...]:
-    asked = read_struct(ASKED, line.request)
-    if asked is None or asked.subtype in CONTROL:
-        return ()
-    return (control.refusal_frame(line.request_id, f"Unsupported control request subtype: {asked.subtype}"),)

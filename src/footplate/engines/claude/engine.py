@@ -15,17 +15,17 @@ from footplate.engines.base import Capabilities, Installed, Options, Spawn
 from footplate.engines.claude import resume
 from footplate.engines.claude.conversation import ClaudeConversation
 from footplate.engines.claude.credentials import find_login
-from footplate.engines.claude.launch import Facts, build_launch, parse_version
+from footplate.engines.claude.features import parse_version
+from footplate.engines.claude.launch import Facts, build_launch
+from footplate.engines.claude.modes import BYPASS, EFFORTS, MODES, wire_mode
 from footplate.engines.claude.settings import ClaudeSettings
 from footplate.errors import EngineNotExecutable, EngineNotFound
 from footplate.events.base import ResumeToken
-from footplate.host.environment import build_environment
+from footplate.host.environment import build_environment, expand_home
 
 NAME: Final = "claude"
 INSTALL: Final = "install it with `npm install -g @anthropic-ai/claude-code`, then run `claude` once to log in"
 VERSION_TIMEOUT_S: Final = 15.0
-MODES: Final = ("default", "acceptEdits", "plan", "dontAsk", "auto", "bypassPermissions")
-EFFORTS: Final = ("low", "medium", "high", "max")
 
 
 class ClaudeEngine:
@@ -75,12 +75,19 @@ class ClaudeEngine:
 
     def launch(self, options: Options, installed: Installed, environ: Mapping[str, str]) -> Spawn:
         """How to start it, with what the machine says of us and of the login."""
-        facts = Facts(root=os.geteuid() == 0, login=find_login(environ, self._settings.profile))
+        profile = expand_home(options.profile or self._settings.profile, environ)
+        facts = Facts(root=os.geteuid() == 0, login=find_login({**environ, **options.env}, profile))
         return build_launch(options, installed, environ, self._settings, facts)
 
     def converse(self, options: Options, installed: Installed) -> ClaudeConversation:
         """The state machine for one process."""
-        return ClaudeConversation(options)
+        mode = wire_mode(options.mode or self._settings.permission_mode)
+        return ClaudeConversation(
+            options,
+            version=installed.version,
+            mode=mode,
+            may_bypass=mode == BYPASS or self._settings.dangerously_skip_permissions,
+        )
 
     def format_resume(self, token: ResumeToken) -> str:
         """The line a person can paste in a terminal."""

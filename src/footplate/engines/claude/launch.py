@@ -6,12 +6,12 @@ name; one that is merely nice to have is left out.
 
 The environment is built from a list. `CLAUDE_CODE_MAX_RETRIES` is set unless the user set it: the CLI repeats also what
 cannot be mended (a wrong key, 401) ten times with doubling waits, so that a bad key looks like a hang of minutes; the
-default of 4 ends it after about ten seconds and still rides out a short overload.
+default of 4 ends it after about ten seconds and still rides out a short overload. A live process keeps copies of the
+files that it changes, so that they can be put back, and a process that asks has its tools for asking from the start.
 """
 
 from __future__ import annotations
 
-import re
 import uuid
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -19,11 +19,12 @@ from typing import Final
 import msgspec
 
 from footplate.engines.base import Installed, Options, Spawn
-from footplate.engines.claude.conversation import wire_mode
 from footplate.engines.claude.credentials import API_KEY, passes_key, who_pays
+from footplate.engines.claude.features import Version, parse_version
+from footplate.engines.claude.modes import BYPASS, wire_mode
 from footplate.engines.claude.settings import ClaudeSettings
 from footplate.errors import EngineRefused, InvalidValue, UnsupportedOption
-from footplate.host.environment import build_environment
+from footplate.host.environment import build_environment, expand_home
 
 ENGINE: Final = "claude"
 ARGUMENT_LIMIT: Final = 128 * 1024 - 1
@@ -46,8 +47,18 @@ CLOUD_NAMES: Final = {
 SESSION_MARKERS: Final = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT")
 """The host's own session, when Footplate itself runs inside a Claude session."""
 
-BYPASS: Final = "bypassPermissions"
-Version = tuple[int, ...]
+CONFIG_DIR: Final = "CLAUDE_CONFIG_DIR"
+SHARED_FILES: Final = (
+    "settings.json",
+    "settings.local.json",
+    "CLAUDE.md",
+    "agents",
+    "commands",
+    "hooks",
+    "output-styles",
+    "skills",
+)
+"""What of the config folder also a CLI outside of the sandbox obeys."""
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -141,7 +152,10 @@ FLAGS: Final = (
     Flag(name="--max-turns", values=_value(lambda wish: wish.options.max_turns)),
     Flag(name="--max-budget-usd", values=_value(lambda wish: _money(wish.options.max_budget_usd)), since=(2, 1, 197)),
     Flag(name="--json-schema", values=_value(lambda wish: wish.options.json_schema), since=(2, 1, 197)),
+    Flag(name="--system-prompt", values=_value(lambda wish: wish.options.system_prompt)),
     Flag(name="--append-system-prompt", values=_value(lambda wish: wish.options.append_system_prompt)),
+    Flag(name="--agents", values=_value(lambda wish: wish.options.agents), since=(2, 1, 197)),
+    Flag(name="--mcp-config", values=_value(lambda wish: _servers(wish.options))),
     Flag(name="--add-dir", values=lambda wish: wish.options.add_dirs or None),
 )
 
@@ -156,11 +170,14 @@ def build_launch(
     argv = [installed.program, "-p", *arguments(wish, parse_version(installed.version))]
     if options.one_shot:
         argv += ["--", options.prompt]
+    writes, reads = own_files(env)
     return Spawn(
         argv=tuple(argv),
         env=env,
         cwd=options.cwd,
         stdin=not options.one_shot,
+        writes=(*writes, *options.add_dirs),
+        reads=reads,
         notes={"billing": who_pays(env, login=facts.login)},
     )
 
@@ -185,12 +202,6 @@ def knows(version: Version, flag: Flag) -> bool:
     return version >= flag.since if version else not flag.optional
 
 
-def parse_version(text: str) -> Version:
-    """`2.1.325 (Claude Code)` as numbers to compare; empty when there are none."""
-    match = re.search(r"\d+(?:\.\d+)+", text)
-    return tuple(map(int, match[0].split("."))) if match else ()
-
-
 def build_env(options: Options, environ: Mapping[str, str], settings: ClaudeSettings, facts: Facts) -> dict[str, str]:
     """The whole environment of the CLI: from the list, then our defaults, then what was set on purpose."""
     cloud = [name for switch, names in CLOUD_NAMES.items() if environ.get(switch) for name in names]
@@ -203,12 +214,23 @@ def build_env(options: Options, environ: Mapping[str, str], settings: ClaudeSett
     defaults = {"CLAUDE_CODE_MAX_RETRIES": str(settings.max_retries)}
     if options.asks:
         defaults["ENABLE_TOOL_SEARCH"] = "false"
+    if not options.one_shot:
+        defaults["CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING"] = "1"
     purpose = dict(settings.env)
-    if settings.assume_sandbox:
+    if settings.assume_sandbox or options.sandbox is not None:
         purpose["IS_SANDBOX"] = "1"
-    if settings.profile:
-        purpose["CLAUDE_CONFIG_DIR"] = settings.profile
+    profile = options.profile or settings.profile
+    if profile:
+        purpose[CONFIG_DIR] = expand_home(profile, environ)
     return {**defaults, **chosen, **purpose, **options.env}
+
+
+def own_files(env: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What the CLI must be able to write in a sandbox, and what of that it must not: what would run outside of it."""
+    home = env.get("HOME", "/").rstrip("/")
+    config = env.get(CONFIG_DIR) or f"{home}/.claude"
+    writes = (config,) if CONFIG_DIR in env else (config, f"{home}/.claude.json")
+    return writes, tuple(f"{config}/{name}" for name in SHARED_FILES)
 
 
 def _check(wish: Wish, env: Mapping[str, str], facts: Facts) -> None:
@@ -221,8 +243,8 @@ def _check(wish: Wish, env: Mapping[str, str], facts: Facts) -> None:
         raise InvalidValue(
             "prompt", f"{options.prompt[:40]}...", "at most 128 kB in the one-shot form; use the live form"
         )
-    if wish.settings.sandbox != "none":
-        raise UnsupportedOption(ENGINE, f"sandbox = {wish.settings.sandbox!r}", "set it to 'none'")
+    if options.one_shot and (options.servers or options.hooks):
+        raise UnsupportedOption(ENGINE, "hooks and tools of ours in the one-shot form", "use the live form")
     _check_root(wish, env, facts)
 
 
@@ -232,8 +254,16 @@ def _check_root(wish: Wish, env: Mapping[str, str], facts: Facts) -> None:
         raise EngineRefused(
             ENGINE,
             "it does not skip permissions when it runs as root",
-            "run as another user, or set assume_sandbox = true if a container is the sandbox",
+            'run as another user, set sandbox = "bwrap", or assume_sandbox = true if a container is the sandbox',
         )
+
+
+def _servers(options: Options) -> str:
+    """The servers inside our process, as the CLI wants them declared beside `initialize`."""
+    if not options.servers:
+        return ""
+    servers = {server.name: {"type": "sdk", "name": server.name} for server in options.servers}
+    return msgspec.json.encode({"mcpServers": servers}).decode()
 
 
 def _money(value: float | None) -> str:

@@ -52,7 +52,7 @@ class Prompts:
 
     def of_turn(self, named: Iterable[str]) -> list[PromptId]:
         """The prompts that a turn which starts now answers; `named` are those its init names."""
-        prompts = [self._name(name) for name in named] or [*self._started]
+        prompts = [self.named(name) for name in named] or [*self._started]
         if not prompts and not self._told:
             prompts = self._waiting[:1]
         for prompt in prompts:
@@ -61,7 +61,7 @@ class Prompts:
 
     def echoed(self, name: str) -> tuple[PromptId, bool]:
         """The prompt that an echo names, and whether it is the first echo of it."""
-        prompt = self._name(name)
+        prompt = self.named(name)
         if name in self._echoed:
             return prompt, False
         self._echoed.add(name)
@@ -74,7 +74,7 @@ class Prompts:
     def of_result(self, names: Iterable[str]) -> None:
         """The prompts that a result names belong to its turn."""
         turn = self._ledger.turn
-        for prompt in map(self._name, names):
+        for prompt in map(self.named, names):
             if turn is not None and prompt not in turn.prompts:
                 turn.prompts.append(prompt)
             self._take(prompt)
@@ -82,11 +82,10 @@ class Prompts:
     def lifecycle(self, line: CommandLifecycle) -> None:
         """What 2.1.325 says of a prompt."""
         self._told = True
-        prompt = self._name(line.command_uuid)
+        prompt = self.named(line.command_uuid)
         turn = self._ledger.turn
         if line.state == "cancelled" and prompt not in self._taken and prompt not in self._started:
-            self._take(prompt)
-            self._ledger.out.append(PromptWithdrawn(prompt=prompt, reason="cancelled"))
+            self.withdraw(prompt, "cancelled")
             return
         if line.state == "started" and prompt not in self._taken:
             if turn is not None and self._fold_in(prompt):
@@ -94,6 +93,12 @@ class Prompts:
             if turn is None:
                 self._started.append(prompt)
         self._ledger.ignore("command_lifecycle")
+
+    def withdraw(self, prompt: PromptId, reason: str) -> None:
+        """A prompt will not run; told once, whoever tells it first."""
+        if prompt not in self._taken:
+            self._take(prompt)
+            self._ledger.out.append(PromptWithdrawn(prompt=prompt, reason=reason))
 
     def _fold_in(self, prompt: PromptId) -> bool:
         """A prompt joins the turn that runs; the first one of a turn that names none is what started it: False."""
@@ -111,5 +116,6 @@ class Prompts:
             if prompt in pending:
                 pending.remove(prompt)
 
-    def _name(self, name: str) -> PromptId:
+    def named(self, name: str) -> PromptId:
+        """The prompt of an id on the wire."""
         return self._names.get(name) or PromptId(name)

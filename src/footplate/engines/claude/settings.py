@@ -21,7 +21,7 @@ class ClaudeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     ] = ("Bash", "Read", "Edit", "Write")
     permission_mode: Annotated[str, Meta(description="the permission mode; default: the CLI's own")] = ""
     dangerously_skip_permissions: Annotated[
-        bool, Meta(description="never ask; refused as root unless `assume_sandbox`")
+        bool, Meta(description="never ask; refused as root unless `sandbox` or `assume_sandbox`")
     ] = False
     use_api_billing: Annotated[
         Billing,
@@ -30,10 +30,6 @@ class ClaudeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
             "is present, `true` always passes it, `false` never"
         ),
     ] = "auto"
-    sandbox: Annotated[
-        Literal["none", "bwrap"],
-        Meta(description="a sandbox of ours around the agent; `bwrap` is refused in this version"),
-    ] = "none"
     assume_sandbox: Annotated[bool, Meta(description="a container is the sandbox: sets `IS_SANDBOX=1`")] = False
     max_retries: Annotated[int, Meta(description="how often the CLI repeats a failed request of the model")] = 4
     env_pass: Annotated[tuple[str, ...], Meta(description="further variables that reach the agent, as globs")] = ()

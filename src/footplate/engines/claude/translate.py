@@ -11,7 +11,7 @@ the block.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import msgspec
@@ -28,6 +28,7 @@ from footplate.engines.claude.prompts import Prompts
 from footplate.engines.claude.system_lines import SystemLines
 from footplate.engines.claude.tasks import Tasks
 from footplate.engines.claude.turns import Turns
+from footplate.events.facts import TaskInfo
 from footplate.events.ids import EngineSessionId, PromptId, RequestId, ToolCallId
 from footplate.events.model import Event, ToolUpdated
 from footplate.events.requests import Request
@@ -37,6 +38,7 @@ CONTROL: Final = frozenset({"hook_callback", "mcp_message"})
 """Control requests of the CLI that only the conversation answers."""
 
 INFO: Final = msgspec.json.Decoder(wire.RateLimitInfo)
+ControlLine = wire.ControlRequest | wire.ControlResponse | wire.ControlCancel
 
 
 class SessionHint(wire.Part, frozen=True, kw_only=True):
@@ -82,7 +84,7 @@ class Translator:
         self._lines = b""
         self._split: list[bytes] | None = None
         self._at = 0
-        self.control: list[wire.ControlRequest | wire.ControlResponse] = []
+        self.on_control: Callable[[ControlLine], None] = _unheard
         self._handlers: dict[type[wire.Line], Callable[..., bool]] = {
             wire.StreamEvent: self._messages.stream,
             wire.Assistant: self._messages.assistant,
@@ -159,6 +161,53 @@ class Translator:
         call = self._ledger.calls.get(asked.request.call or "")
         if call is not None:
             call.denied = denied
+
+    def fresh(self) -> list[Event]:
+        """Begin a batch of events of its own: what is told from here on, until the next line."""
+        out = self._ledger.out = []
+        return out
+
+    def tell(self, *events: Event) -> None:
+        """Add events that no line tells."""
+        self._ledger.out.extend(events)
+
+    @property
+    def mode(self) -> str:
+        """The mode in force, once it is known."""
+        return self._attachment.mode
+
+    def mode_is(self, mode: str) -> None:
+        """The mode that an answer says is in force."""
+        self._attachment.mode_is(mode)
+
+    def model_is(self, model: str) -> None:
+        """The model that an answer says is in force."""
+        self._attachment.model_is(model)
+
+    def withdrawn(self, prompt: PromptId) -> None:
+        """The CLI says that it took a waiting prompt back."""
+        self._prompts.withdraw(prompt, "taken back")
+
+    def waiting_prompts(self) -> list[PromptId]:
+        """Prompts that were sent and not taken up."""
+        return self._prompts.outstanding
+
+    def named_prompts(self, names: Iterable[str]) -> tuple[PromptId, ...]:
+        """Prompts by their ids on the wire."""
+        return tuple(map(self._prompts.named, names))
+
+    def open_tasks(self) -> tuple[TaskInfo, ...]:
+        """Work beside the turn that has not ended."""
+        return tuple(
+            TaskInfo(task=task.id, background=task.background, call=task.call) for task in self._ledger.tasks.values()
+        )
+
+    def still_open(self, raws: msgspec.Raw | None) -> None:
+        """Requests that are open in the CLI, as it lists them to whoever comes (back): those not known are asked."""
+        for raw in read(wire.RAWS, raws) or ():
+            line = read(wire.LINES, raw)
+            if isinstance(line, wire.ControlRequest):
+                self._control_request(line)
 
     # ------------------------------------------------------------------------------------------- lines
 
@@ -250,7 +299,7 @@ class Translator:
             return False
         if asked.subtype == "can_use_tool":
             return self._ask(line.request_id, asked) and whole
-        self.control.append(line)
+        self.on_control(line)
         if asked.subtype in CONTROL:
             self._ledger.ignore(f"control_request/{asked.subtype}")
         else:
@@ -270,11 +319,16 @@ class Translator:
         return True
 
     def _control_response(self, line: wire.ControlResponse) -> bool:
-        self.control.append(line)
         self._ledger.ignore("control_response")
+        self.on_control(line)
         return True
 
     def _control_cancel(self, line: wire.ControlCancel) -> bool:
+        self.on_control(line)
         if not self._ledger.withdraw_request(RequestId(line.request_id), "the agent no longer asks"):
             self._ledger.ignore("control_cancel_request")
         return True
+
+
+def _unheard(line: ControlLine) -> None:
+    """What a translator without a conversation does with control lines."""

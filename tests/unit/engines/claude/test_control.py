@@ -89,7 +89,11 @@ def test_a_permission_shows_what_runs_and_every_way_to_answer() -> None:
         (
             REQUEST,
             Choose(option="suggestion:0"),
-            {"behavior": "allow", "updatedInput": INPUT, "updatedPermissions": [RULE]},
+            {
+                "behavior": "allow",
+                "updatedInput": INPUT,
+                "updatedPermissions": [RULE, {**RULE, "destination": "session"}],
+            },
         ),
         (
             REQUEST,
@@ -187,8 +191,9 @@ def test_a_prompt_id_that_is_no_uuid_gets_one_that_is_always_the_same() -> None:
 
 def test_requests_of_ours_are_numbered_and_leave_out_what_is_not_given() -> None:
     requests = Requests()
-    frames = [requests.frame("interrupt", cancel_queued=None), requests.frame("set_model", model="opus")]
-    assert [json.loads(frame) for frame in frames] == [
+    named = [requests.named("interrupt", cancel_queued=None), requests.named("set_model", model="opus")]
+    assert [name for name, _ in named] == ["footplate-1", "footplate-2"]
+    assert [json.loads(frame) for _, frame in named] == [
         {"type": "control_request", "request_id": "footplate-1", "request": {"subtype": "interrupt"}},
         {"type": "control_request", "request_id": "footplate-2", "request": {"subtype": "set_model", "model": "opus"}},
     ]

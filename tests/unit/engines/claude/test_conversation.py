@@ -12,7 +12,7 @@ from footplate.errors import InvalidValue, UnsupportedOption
 from footplate.events import commands as c
 from footplate.events.commands import Command
 from footplate.events.content import TextBlock
-from footplate.events.ids import EngineSessionId, MessageId, PromptId, RequestId, TaskId, TurnId
+from footplate.events.ids import EngineSessionId, MessageId, PromptId, RequestId, TurnId
 from footplate.events.model import (
     EngineDetached,
     Notice,
@@ -31,7 +31,7 @@ LIVE = Options(cwd="/workspace", asks=True)
 
 
 def request_of(command: Command) -> object:
-    [frame] = ClaudeConversation(LIVE).command(command).frames
+    [frame] = ClaudeConversation(LIVE, version="2.1.325").command(command).frames
     return json.loads(frame)["request"]
 
 
@@ -40,10 +40,15 @@ def request_of(command: Command) -> object:
     [
         (c.Interrupt(key="k"), {"subtype": "interrupt"}),
         (c.Interrupt(key="k", withdraw_queued=True), {"subtype": "interrupt", "cancel_queued": True}),
+        (c.SetEffort(key="k", effort="low"), {"subtype": "apply_flag_settings", "settings": {"effortLevel": "low"}}),
+        (c.SetEffort(key="k", effort="0"), {"subtype": "set_max_thinking_tokens", "max_thinking_tokens": 0}),
+        (
+            c.Rewind(key="k", message=MessageId(PROMPT)),
+            {"subtype": "rewind_files", "user_message_id": PROMPT, "dry_run": True},
+        ),
         (c.WithdrawPrompt(key="k", prompt=PROMPT), {"subtype": "cancel_async_message", "message_uuid": PROMPT}),
         (c.SetMode(key="k", mode="manual"), {"subtype": "set_permission_mode", "mode": "default"}),
         (c.SetModel(key="k", model=""), {"subtype": "set_model"}),
-        (c.StopTask(key="k", task=TaskId("b1")), {"subtype": "stop_task", "task_id": "b1"}),
         (c.Rename(key="k", title="T"), {"subtype": "rename_session", "title": "T"}),
         (c.CloseSession(key="k"), {"subtype": "end_session"}),
     ],
@@ -125,8 +130,7 @@ def test_a_prompt_that_no_turn_took_up_is_lost_with_the_process() -> None:
 @pytest.mark.parametrize(
     ("options", "command"),
     [
-        (LIVE, c.Rewind(key="k", message=MessageId("m"))),
-        (LIVE, c.SetEffort(key="k", effort="max")),
+        (LIVE, c.RunCommand(key="k", command="ls")),
         (Options(cwd="/", one_shot=True, prompt="hi"), c.Interrupt(key="k")),
     ],
 )

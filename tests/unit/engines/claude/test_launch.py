@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from footplate.engines.base import Installed, Options
-from footplate.engines.claude.launch import FLAGS, Facts, build_launch, parse_version
+from footplate.engines.base import HookSpec, Installed, Options, ToolServer
+from footplate.engines.claude.features import parse_version
+from footplate.engines.claude.launch import FLAGS, Facts, build_launch
 from footplate.engines.claude.settings import Billing, ClaudeSettings
 from footplate.errors import EngineRefused, InvalidValue, UnsupportedOption
 from footplate.events.ids import EngineSessionId
+from footplate.host.sandbox import Sandbox
 
 NEW, OLD = (Installed(engine="claude", program="/bin/claude", version=version) for version in ("2.1.325", "2.1.197"))
 UUID = EngineSessionId("3f1f1f3e-0000-4000-8000-000000000001")
@@ -67,7 +69,10 @@ def test_every_option_has_its_flag_and_its_place() -> None:
         max_turns=3,
         max_budget_usd=0.5,
         json_schema='{"type":"object"}',
+        system_prompt="You are a lamp.",
         append_system_prompt="Be brief.",
+        agents='{"rev":{}}',
+        servers=(ToolServer(name="lab", tools=()),),
         add_dirs=("/a", "/b"),
     )
     assert argv(options, settings=ClaudeSettings(model="haiku", permission_mode="plan")) == [
@@ -82,7 +87,10 @@ def test_every_option_has_its_flag_and_its_place() -> None:
         *("--max-turns", "3"),
         *("--max-budget-usd", "0.5"),
         *("--json-schema", '{"type":"object"}'),
+        *("--system-prompt", "You are a lamp."),
         *("--append-system-prompt", "Be brief."),
+        *("--agents", '{"rev":{}}'),
+        *("--mcp-config", '{"mcpServers":{"lab":{"type":"sdk","name":"lab"}}}'),
         *("--add-dir", "/a", "/b"),
     ]
 
@@ -175,9 +183,23 @@ def test_an_assumed_sandbox_is_told_to_the_cli() -> None:
     assert build_launch(Options(cwd="/w"), NEW, {}, settings, Facts(root=True)).env["IS_SANDBOX"] == "1"
 
 
-def test_a_sandbox_that_is_not_there_yet_is_refused() -> None:
-    with pytest.raises(UnsupportedOption, match="bwrap"):
-        argv(Options(cwd="/w"), settings=ClaudeSettings(sandbox="bwrap"))
+def test_a_sandbox_of_ours_is_told_to_the_cli() -> None:
+    settings, options = ClaudeSettings(permission_mode="bypassPermissions"), Options(cwd="/w", sandbox=Sandbox())
+    assert build_launch(options, NEW, {}, settings, Facts(root=True)).env["IS_SANDBOX"] == "1"
+
+
+def test_a_profile_of_the_session_counts_more_than_that_of_the_settings() -> None:
+    settings, environ = ClaudeSettings(profile="~/one"), {"HOME": "/home/me", "CLAUDE_CONFIG_DIR": "/c"}
+    for options, folder in ((Options(cwd="/w"), "/home/me/one"), (Options(cwd="/w", profile="/two"), "/two")):
+        spawn = build_launch(options, NEW, environ, settings, Facts())
+        assert (spawn.env["CLAUDE_CONFIG_DIR"], spawn.writes) == (folder, (folder,))
+
+
+def test_in_a_sandbox_the_cli_writes_its_own_files_but_not_what_others_obey() -> None:
+    spawn = build_launch(Options(cwd="/w", add_dirs=("/x",)), NEW, {"HOME": "/h"}, ClaudeSettings(), Facts())
+    assert spawn.writes == ("/h/.claude", "/h/.claude.json", "/x")
+    assert "/h/.claude/settings.json" in spawn.reads
+    assert all(path.startswith("/h/.claude/") for path in spawn.reads)
 
 
 MACHINE = {
@@ -212,6 +234,7 @@ PASSED = {
     "BASH_MAX_TIMEOUT_MS": "5",
     "MCP_TIMEOUT": "6",
     "CLAUDE_CODE_MAX_RETRIES": "4",
+    "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING": "1",
 }
 
 
@@ -227,6 +250,17 @@ def test_the_environment_is_built_from_the_list() -> None:
 def test_with_somebody_to_ask_the_tool_search_is_off_unless_the_user_wants_it() -> None:
     assert env(MACHINE, asks=True) == {**PASSED, "ENABLE_TOOL_SEARCH": "false"}
     assert env({**MACHINE, "ENABLE_TOOL_SEARCH": "auto"}, asks=True)["ENABLE_TOOL_SEARCH"] == "auto"
+
+
+def test_a_live_process_keeps_copies_of_what_it_changes_unless_the_user_does_not_want_it() -> None:
+    name = "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING"
+    assert env({**MACHINE, name: "0"})[name] == "0"
+    assert name not in env(MACHINE, one_shot=True, prompt="hi")
+
+
+def test_hooks_and_tools_of_ours_need_a_live_process() -> None:
+    with pytest.raises(UnsupportedOption, match="one-shot"):
+        env(MACHINE, one_shot=True, prompt="hi", hooks=(HookSpec(event="Stop", name="h"),))
 
 
 @pytest.mark.parametrize(

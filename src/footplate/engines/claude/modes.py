@@ -1,0 +1,46 @@
+"""Permission modes and efforts: the names that both measured versions know. Pure."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from footplate.errors import InvalidValue
+
+BYPASS: Final = "bypassPermissions"
+AUTO: Final = "auto"
+MODES: Final = ("default", "acceptEdits", "plan", "dontAsk", AUTO, BYPASS)
+EFFORTS: Final = ("low", "medium", "high", "xhigh", "max")
+
+LABELS: Final[dict[str, tuple[str, str]]] = {
+    "default": ("Ask", "ask before edits and commands"),
+    "acceptEdits": ("Accept edits", "edit files without asking, ask before the rest"),
+    "plan": ("Plan", "look and plan, change nothing"),
+    "dontAsk": ("Don't ask", "refuse whatever is not allowed by a rule"),
+    AUTO: ("Auto", "the engine's own classifier decides what to ask about"),
+    BYPASS: ("Bypass permissions", "never ask"),
+}
+
+
+def wire_mode(mode: str) -> str:
+    """The mode as both versions know it: `manual` is 2.1.325's name of `default`, which it knows too."""
+    return "default" if mode == "manual" else mode
+
+
+def known_mode(mode: str) -> str:
+    """The mode on the wire. Raises `InvalidValue`: 2.1.197 says yes to any word and does nothing."""
+    wire = wire_mode(mode)
+    if wire not in MODES:
+        raise InvalidValue("mode", mode, f"one of {', '.join(MODES)}")
+    return wire
+
+
+def thinking_tokens(effort: str) -> int | None:
+    """An effort that is a number is a budget of tokens for thinking; None for a named one.
+
+    Raises `InvalidValue` for any other word: the CLI says yes to it and keeps the effort that it had.
+    """
+    if effort.isdecimal():
+        return int(effort)
+    if effort not in EFFORTS:
+        raise InvalidValue("effort", effort, f"one of {', '.join(EFFORTS)}, or a number of tokens to think with")
+    return None
