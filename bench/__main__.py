@@ -11,12 +11,13 @@ from typing import Final
 
 import msgspec
 
-from bench import memory, roster, rounds, startup, streams, table
+from bench import appends, idle, interrupt, memory, roster, rounds, startup, streams, table, warm
 from bench.goals import Verdict, judge
+from bench.sheet import Sheet, render_sheet
 from bench.stage import Report, Stage
 from bench.streams import Stream
 
-NAMES: Final = ("deltas", "mixed", "results", "memory", "startup")
+NAMES: Final = ("deltas", "mixed", "results", "memory", "startup", "appends", "warm", "idle", "interrupt")
 
 
 class Scale(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,9 +29,24 @@ class Scale(msgspec.Struct, frozen=True, kw_only=True):
     memory: int = 1_000_000_000
     rounds: int = 5
     starts: int = 15
+    appends: appends.Scale = appends.Scale()
+    warm: warm.Scale = warm.Scale()
+    idle: idle.Scale = idle.Scale()
+    interrupt: interrupt.Scale = interrupt.Scale()
 
 
-QUICK: Final = Scale(deltas=10_000, mixed=10_000, results=100, memory=40_000_000, rounds=1, starts=3)
+QUICK: Final = Scale(
+    deltas=10_000,
+    mixed=10_000,
+    results=100,
+    memory=40_000_000,
+    rounds=1,
+    starts=3,
+    appends=appends.QUICK,
+    warm=warm.QUICK,
+    idle=idle.QUICK,
+    interrupt=interrupt.QUICK,
+)
 
 
 class Results(msgspec.Struct, kw_only=True):
@@ -39,6 +55,7 @@ class Results(msgspec.Struct, kw_only=True):
     tables: list[rounds.Table] = []
     memory: memory.Memory | None = None
     startup: list[startup.Start] = []
+    sheets: list[Sheet] = []
     goals: list[Verdict] = []
 
 
@@ -68,6 +85,8 @@ def run(names: Sequence[str], scale: Scale, stage: Stage, *, only: Sequence[rost
     if "startup" in names:
         results.startup = startup.measure_startup(stage.environment, rounds=scale.starts)
         results.goals += [start.judge() for start in results.startup if start.command in startup.LIMITS]
+    results.sheets = [measure() for name, measure in _sheets(scale, stage).items() if name in names]
+    results.goals += [verdict for sheet in results.sheets for verdict in sheet.goals]
     return results
 
 
@@ -78,6 +97,7 @@ def render(results: Results) -> str:
         parts.append(table.render_memory(results.memory))
     if results.startup:
         parts.append(table.render_startup(results.startup))
+    parts += map(render_sheet, results.sheets)
     return "\n\n".join([*parts, table.render_goals(results.goals)])
 
 
@@ -86,6 +106,15 @@ def _streams(scale: Scale) -> dict[str, Callable[[], Stream]]:
         "deltas": lambda: streams.deltas(scale.deltas),
         "mixed": lambda: streams.mixed(lines=scale.mixed),
         "results": lambda: streams.results(scale.results),
+    }
+
+
+def _sheets(scale: Scale, stage: Stage) -> dict[str, Callable[[], Sheet]]:
+    return {
+        "appends": lambda: appends.measure_appends(stage, scale.appends),
+        "warm": lambda: warm.measure_warm(stage, scale.warm),
+        "idle": lambda: idle.measure_idle(stage, scale.idle),
+        "interrupt": lambda: interrupt.measure_interrupt(stage, scale.interrupt),
     }
 
 

@@ -1,8 +1,8 @@
 """Appends per second of the SQLite store, visible and fsynced, beside a bare fsynced file in the same run.
 
-There are two bare files, as there are two readings of the goal: a plain loop with one write and one fdatasync per event,
-and the same callers as the store has, whose events one thread writes and syncs in groups. Ratios are taken round by
-round, as a busy machine slows both.
+There are two bare files, as there are two readings of the goal: a plain loop with one write and one fdatasync per
+event, and the same callers as the store has, whose events one thread writes and syncs in groups. Ratios are taken round
+by round, as a busy machine slows both.
 """
 
 from __future__ import annotations
@@ -34,7 +34,16 @@ TEXT: Final = "x" * 330
 """What makes an event of some 440 bytes: a paragraph of an answer."""
 
 VISIBLE, FSYNCED, GROUPED, EACH = "visible", "fsynced", "bare file, grouped", "bare file, one by one"
-HEAD: Final = ("appends per second", "sessions", "median", "lowest-highest", "p50 ms", "p99 ms", "x one by one", "x grouped")
+HEAD: Final = (
+    "appends per second",
+    "sessions",
+    "median",
+    "lowest-highest",
+    "p50 ms",
+    "p99 ms",
+    "x one by one",
+    "x grouped",
+)
 
 
 class Scale(msgspec.Struct, frozen=True, kw_only=True):

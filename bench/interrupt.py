@@ -146,9 +146,7 @@ def raw(flooding: Flooding, until_answered: Callable[[int], None]) -> Moment:
         child.stdin.write(_line({"type": "user", "message": {"role": "user", "content": "play"}}))
         time.sleep(QUIET_S * 4)
         begun = time.monotonic()
-        child.stdin.write(
-            _line({"type": "control_request", "request_id": "stop", "request": {"subtype": "interrupt"}})
-        )
+        child.stdin.write(_line({"type": "control_request", "request_id": "stop", "request": {"subtype": "interrupt"}}))
         until_answered(child.stdout.fileno())
         return flooding.moment(begun)
 
@@ -181,7 +179,7 @@ def decode(descriptor: int) -> None:
     rest = b""
     while chunk := os.read(descriptor, CHUNK):
         *lines, rest = (rest + chunk).split(b"\n")
-        if any([json.loads(line)["type"] == "control_response" for line in lines]):
+        if "control_response" in [json.loads(line)["type"] for line in lines]:
             return
     raise EOFError("the fake CLI ended before it answered")
 
@@ -194,29 +192,34 @@ def _line(frame: dict[str, object]) -> bytes:
 
 
 def _sheet(moments: dict[str, list[Moment]], scale: Scale) -> Sheet:
-    answered = {name: [each.answered_ms for each in moments[name]] for name in (OURS, SCANNED, DECODED)}
+    heard = {name: [each.heard_ms for each in found] for name, found in moments.items()}
+    answered = {name: [each.answered_ms for each in found] for name, found in moments.items()}
     return Sheet(
         name="interrupt",
         title=f"{scale.messages} unread messages wait, median of {scale.rounds}",
         head=HEAD,
-        rows=tuple(_cells(name, moments[name]) for name in (OURS, SCANNED, DECODED)),
-        samples=answered,
-        goals=tuple(_judge(answered[OURS], answered[name], name) for name in (SCANNED, DECODED)),
+        rows=tuple(_cells(name, heard[name], answered[name]) for name in (OURS, SCANNED, DECODED)),
+        samples={
+            **{f"{name}, answered ms": found for name, found in answered.items()},
+            **{f"{name}, heard ms": found for name, found in heard.items()},
+        },
+        goals=(
+            _judge("heard by the agent", heard[OURS], heard[SCANNED], "the raw pipe"),
+            *(_judge("answered", answered[OURS], answered[name], name) for name in (SCANNED, DECODED)),
+        ),
     )
 
 
-def _cells(name: str, moments: list[Moment]) -> tuple[str, ...]:
-    heard = [each.heard_ms for each in moments]
-    answered = [each.answered_ms for each in moments]
+def _cells(name: str, heard: list[float], answered: list[float]) -> tuple[str, ...]:
     return (name, middle(heard, ".1f"), spread(heard, ".1f"), middle(answered, ".0f"), spread(answered, ".0f"))
 
 
-def _judge(found: list[float], unit: list[float], name: str) -> Verdict:
+def _judge(what: str, found: list[float], unit: list[float], name: str) -> Verdict:
     """At most the factor plus the allowance, by the median of the rounds."""
     ours_ms, raw_ms = statistics.median(found), statistics.median(unit)
     limit = FACTOR * raw_ms + ALLOWANCE_MS
     return Verdict(
-        goal=f"interrupt: answered within {FACTOR:g}x + {ALLOWANCE_MS:g} ms of {name}",
+        goal=f"interrupt: {what} within {FACTOR:g}x + {ALLOWANCE_MS:g} ms of {name}",
         found=f"{ours_ms:.0f} ms, at most {limit:.0f} ms ({ours_ms / raw_ms:.2f}x)",
         met=ours_ms <= limit,
     )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from bench.goals import Verdict
-from bench.table import _align as align
+from bench.table import align
 
 
 class Sheet(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,7 +17,7 @@ def render_table(table: Table) -> str:
     size = f"{table.lines} lines, {table.size / 1e6:.0f} MB, median of {table.rounds}"
     head = ("CPU per line", "us/line", "lowest-highest", "x bare", "x ours", "events")
     rows = [_cells(row, table) for row in table.rows]
-    return "\n".join([f"{table.stream}: {table.title} ({size})", *_align([head, *rows])])
+    return "\n".join([f"{table.stream}: {table.title} ({size})", *align([head, *rows])])
 
 
 def render_memory(memory: Memory) -> str:
@@ -26,14 +26,14 @@ def render_memory(memory: Memory) -> str:
     if memory.why:
         return f"{title}\n  not measured: {memory.why}"
     sizes = [f"{kb / 1024:.1f} MB" for kb in memory.rss_kb]
-    return "\n".join([title, *_align([POINTS, tuple(sizes)])])
+    return "\n".join([title, *align([POINTS, tuple(sizes)])])
 
 
 def render_startup(starts: Sequence[Start]) -> str:
     """CPU per command."""
     head = ("CPU per start", "ms", "lowest-highest", "x nothing")
     rows = [_start_cells(start) for start in starts]
-    return "\n".join(["startup", *_align([head, *rows])])
+    return "\n".join(["startup", *align([head, *rows])])
 
 
 def render_goals(verdicts: Iterable[Verdict]) -> str:
@@ -64,7 +64,7 @@ def _short(value: float) -> str:
     return f"{value:.3g}" if value < 100 else f"{value:.0f}"
 
 
-def _align(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+def align(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
     """Columns of equal width: words to the left, numbers to the right; a lone remark takes what it needs."""
     full = [row for row in rows if len(row) == len(rows[0])]
     widths = [max(len(row[column]) for row in rows if len(row) > column) for column in (0,)]

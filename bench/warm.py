@@ -96,9 +96,7 @@ def _contenders(stage: Stage) -> Iterator[dict[str, Callable[[str], Turn]]]:
             OURS: module("session_turns", str(_folder(stage, "ours")), "0"),
             LONG: module("session_turns", str(_folder(stage, "long")), str(ITEMS)),
         }
-        yield {
-            name: stack.enter_context(_running(argv, environment, stage.home)) for name, argv in argvs.items()
-        }
+        yield {name: stack.enter_context(_running(argv, environment, stage.home)) for name, argv in argvs.items()}
 
 
 def _environment(stage: Stage, api: ScriptedMessages) -> dict[str, str]:
@@ -122,7 +120,7 @@ def _folder(stage: Stage, name: str) -> Path:
 def _running(argv: tuple[str, ...], environment: dict[str, str], home: Path) -> Iterator[Callable[[str], Turn]]:
     """The contender as a function: a prompt in, what the turn took out."""
     pipe = subprocess.PIPE
-    with subprocess.Popen(argv, env=environment, cwd=home, stdin=pipe, stdout=pipe, start_new_session=True) as child:
+    with subprocess.Popen(argv, env=environment, cwd=home, stdin=pipe, stdout=pipe, bufsize=0) as child:
         assert child.stdin is not None
         assert child.stdout is not None
         stdin, stdout = child.stdin, child.stdout
@@ -130,7 +128,6 @@ def _running(argv: tuple[str, ...], environment: dict[str, str], home: Path) -> 
         def take_turn(prompt: str) -> Turn:
             try:
                 stdin.write(msgspec.json.encode(prompt) + b"\n")
-                stdin.flush()
             except BrokenPipeError as gone:
                 raise NotMeasured(f"{argv[2]} has ended") from gone
             if not (line := stdout.readline()):
@@ -165,7 +162,9 @@ def _sheet(title: str, samples: Samples) -> Sheet:
         name="warm",
         title=title,
         head=HEAD,
-        rows=tuple(_cells(f"{kind}: {name}", turns, over.get((kind, name))) for (kind, name), turns in _sorted(samples)),
+        rows=tuple(
+            _cells(f"{kind}: {name}", turns, over.get((kind, name))) for (kind, name), turns in _sorted(samples)
+        ),
         samples={f"{kind}: {name}, CPU ms": _cpu(turns) for (kind, name), turns in samples.items()},
         goals=tuple(
             below(f"warm: {name}, {kind}, less than {GOAL_MS:g} ms of CPU over the raw CLI", found, GOAL_MS, " ms")

@@ -17,6 +17,28 @@ from footplate.testing.messages import ScriptedMessages
 SETTLE_S = 3.0
 
 
+LONG = (
+    "unit/bench/",
+    "unit/events/test_reduce_cost.py",
+    "unit/host/test_keeper.py",
+    "unit/host/test_resources.py",
+    "unit/host/test_sweep.py",
+    "unit/runtime/test_memory.py",
+    "unit/runtime/test_warm.py",
+    "unit/store/test_sqlite_faults.py",
+    "unit/testing/test_messages_server.py",
+    "contract/test_runner_answers.py",
+)
+"""What starts many processes or measures: it runs with the end-to-end tests, so that the rest answers at once."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    tests = Path(__file__).parent
+    for item in items:
+        if item.path.relative_to(tests).as_posix().startswith(LONG):
+            item.add_marker(pytest.mark.long)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all-versions", action="store_true", help="run every end-to-end test on every Claude CLI")
 

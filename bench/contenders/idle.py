@@ -88,7 +88,7 @@ async def settled_kb() -> int:
 async def run(count: int, folder: Path) -> list[int]:
     """The resident size before, with the sessions, and after they were let go of."""
     async with open_hub(folder) as hub:
-        await open_idle(hub, WARM_UP)
+        await open_idle(hub, min(WARM_UP, count))
         before = await settled_kb()
         sessions = await open_idle(hub, count)
         held = await settled_kb()

@@ -30,7 +30,7 @@ def past(items: int) -> Iterator[Event]:
         else:
             call = ToolCallId(f"old-{number}")
             yield ToolStarted(call=call, name="Read", kind="read", title="Read a file")
-            yield ToolEnded(call=call, ok=True)
+            yield ToolEnded(call=call, ok=True, outcome="completed")
 
 
 async def remember(folder: Path, session: SessionId, items: int) -> None:

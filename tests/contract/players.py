@@ -20,7 +20,8 @@ def write_player(
     """An executable that prints `version` when asked for it, else plays `output` and ends as it is told.
 
     `reads_first`: it waits for a line on its standard input, as an agent with a live wire does. `lingers`: whether it
-    stays after that, until it is told two more things (a prompt, then an interrupt) or for ever. `last_words` go to standard error.
+    stays after that, until it is told two more things (a prompt, then an interrupt) or for ever. `last_words` go to
+    standard error.
     """
     recorded = path.with_suffix(".recorded")
     recorded.write_bytes(output)

@@ -14,19 +14,19 @@ import msgspec
 
 from footplate.config.settings import common_settings
 from footplate.engines.base import Engine, Options
-from footplate.errors import EngineError, EngineGone, HostError, InvalidValue
+from footplate.errors import EngineError, EngineGone, FootplateError, HostError, InvalidValue, RequestError
 from footplate.events import commands as c
 from footplate.events import model as m
 from footplate.events.content import ContentBlock, TextBlock
 from footplate.events.ids import PromptId, ToolCallId, TurnId
 from footplate.events.model import Event
-from footplate.events.view import CommandItem, QueuedPrompt, SessionView
+from footplate.events.view import QueuedPrompt, SessionView
 from footplate.host.sandbox import read_sandbox
 from footplate.runtime.agent import Agent
 from footplate.runtime.limits import Spent, agent_resources, reached, remaining_money, told
 from footplate.runtime.log import SessionLog
 from footplate.runtime.services import Services
-from footplate.runtime.shell import as_context
+from footplate.runtime.shell import as_context, untold_commands
 from footplate.runtime.spec import SessionSpec
 from footplate.runtime.ulid import new_ulid
 
@@ -56,7 +56,10 @@ class Conductor:
         self._engine = engine
         self._sent: set[PromptId] = set()
         self._running: set[ToolCallId] = set()
-        self._turn: TurnId | None = log.view().turn
+        view = log.view()
+        self._turn: TurnId | None = view.turn
+        self._known = {each.id for each in view.queue} | {prompt for turn in view.turns for prompt in turn.prompts}
+        self._told: list[m.CommandRan] = untold_commands(view)
         self._tool_calls = 0
         self._keys = 0
         self._resets_at: float | None = None
@@ -78,10 +81,10 @@ class Conductor:
 
     async def accept(self, prompt: PromptId, content: tuple[ContentBlock, ...], when: When) -> None:
         """Take a prompt for good, then hand it over as soon as it may be."""
-        view = self.log.view()
-        if any(prompt == each.id for each in view.queue) or any(prompt in turn.prompts for turn in view.turns):
+        if prompt in self._known:
             return
-        queued = m.PromptQueued(prompt=prompt, content=content, position=len(view.queue))
+        self._known.add(prompt)
+        queued = m.PromptQueued(prompt=prompt, content=content, position=len(self.log.view().queue))
         await self.log.publish([queued], source="person", durable=True)
         if not self.busy:
             await self.go_on()
@@ -124,7 +127,7 @@ class Conductor:
         try:
             await self._ensure_agent()
             await self._hand_over(first.id, (*self._context(), *first.content), "queue")
-        except (EngineError, HostError) as problem:
+        except (EngineError, HostError, RequestError) as problem:
             await self._fail(first.id, problem)
 
     def _waiting(self) -> list[QueuedPrompt]:
@@ -140,13 +143,7 @@ class Conductor:
 
     def _context(self) -> tuple[ContentBlock, ...]:
         """What a person did since the last turn began, for the agent to know."""
-        view = self.log.view()
-        last = max((turn.started_at for turn in view.turns), default=0.0)
-        return tuple(
-            TextBlock(text=as_context(item.command, item.output, item.exit_code))
-            for item in view.items
-            if isinstance(item, CommandItem) and item.at >= last
-        )
+        return tuple(TextBlock(text=as_context(ran)) for ran in self._told)
 
     # --------------------------------------------------------------------------------------------- agent
 
@@ -173,7 +170,7 @@ class Conductor:
         )
         self.agent = await Agent.start(self.services, self._engine, options, self._take)
 
-    async def _fail(self, prompt: PromptId, problem: EngineError | HostError) -> None:
+    async def _fail(self, prompt: PromptId, problem: FootplateError) -> None:
         """The agent could not start: a turn that fails at once and says what to do."""
         self._sent.discard(prompt)
         view = self.log.view()
@@ -210,6 +207,7 @@ class Conductor:
         match event:
             case m.TurnStarted():
                 self._turn = event.turn
+                self._told.clear()
                 self._sent.difference_update(event.prompts)
             case m.TurnEnded():
                 self._turn = None
@@ -222,6 +220,8 @@ class Conductor:
                 self._tool_calls += 1
             case m.ToolEnded():
                 self._running.discard(event.call)
+            case m.CommandRan():
+                self._told.append(event)
             case m.LimitReached(kind="usage"):
                 self._resets_at = event.resets_at if event.status == "reached" else None
             case _:

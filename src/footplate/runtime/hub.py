@@ -92,9 +92,7 @@ class Hub:
 
     async def delete(self, session: SessionId) -> None:
         """End it if it is live, then remove it with its log."""
-        live = self._live.pop(session, None)
-        if live is not None:
-            await live.shut()
+        await self.forget(session)
         await self._services.store.documents(SPECS).delete(session)
         await self._services.store.documents(ARCHIVED).delete(session)
         if not await self._services.store.delete_session(session):
@@ -123,6 +121,7 @@ class Hub:
 
     async def forget(self, session: SessionId) -> None:
         """Let go of a live session; it stays in the store."""
+        self._opening.pop(session, None)
         live = self._live.pop(session, None)
         if live is not None:
             await live.shut()
@@ -160,7 +159,9 @@ class Hub:
             reducer.apply(envelope)
         log = SessionLog(self._services.store, lease, reducer)
         await log.publish(close_what_was_left(log.view()), source="bridge")
-        return Session(self._services, self._engine(spec.engine), spec, log)
+        session_again = Session(self._services, self._engine(spec.engine), spec, log)
+        await session_again.take_up()
+        return session_again
 
     async def _read(self, session: SessionId) -> AsyncGenerator[ReadEnvelope, None]:
         after = 0

@@ -21,7 +21,7 @@ from footplate.events.base import ResumeToken
 from footplate.events.content import ContentBlock, TextBlock
 from footplate.events.facts import RESULTS, Fact, QueryName
 from footplate.events.ids import MessageId, PromptId, RequestId, SessionId, TaskId
-from footplate.events.model import Event
+from footplate.events.model import Event, is_ephemeral
 from footplate.events.requests import Answer
 from footplate.events.view import RequestView, SessionView
 from footplate.runtime.agent import Agent
@@ -60,6 +60,10 @@ class Session:
             resumed=resume,
         )
         await self._do(lambda: self._log.publish([opened], source="bridge", durable=True))
+        await self._do(self._conductor.tell_state)
+
+    async def take_up(self) -> None:
+        """Say how a session stands that was opened again."""
         await self._do(self._conductor.tell_state)
 
     # ------------------------------------------------------------------------------------------- reading
@@ -151,8 +155,12 @@ class Session:
             raise InvalidValue("command", command, "a command line")
         environ = {**self._services.environ, **self.spec.env}
         ran = await run_shell(self._services.keeper, command, cwd=self.spec.cwd, environ=environ)
-        await self._do(lambda: self._log.publish([ran], source="person", durable=True))
+        await self._do(lambda: self._ran(ran))
         return ran
+
+    async def _ran(self, ran: m.CommandRan) -> None:
+        self._conductor.follow(ran)
+        await self._log.publish([ran], source="person", durable=True)
 
     async def rewind(self, message: MessageId) -> None:
         """Put files back to where they stood at a message of the person; `FilesRewound` says which."""
@@ -251,6 +259,8 @@ class Session:
         for event in events:
             self._conductor.follow(event)
         await self._log.publish(events)
+        if all(map(is_ephemeral, events)):
+            return
         for event in events:
             await self._react(event)
         await self._conductor.tell_state()

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping
 
 from footplate.events.model import CommandRan
+from footplate.events.view import CommandItem, SessionView
 from footplate.host.environment import build_environment
 from footplate.host.process import Keeper, Process, Spawn
 
@@ -43,7 +44,17 @@ async def _collect(process: Process, output: bytearray) -> str:
     return ""
 
 
-def as_context(command: str, output: str, exit_code: int | None) -> str:
+def as_context(ran: CommandRan) -> str:
     """What the agent is told of it."""
-    code = "" if exit_code is None else f" (exit code {exit_code})"
-    return f"The user ran a command in the working folder{code}:\n$ {command}\n{output}".rstrip()
+    code = "" if ran.exit_code is None else f" (exit code {ran.exit_code})"
+    return f"The user ran a command in the working folder{code}:\n$ {ran.command}\n{ran.output}".rstrip()
+
+
+def untold_commands(view: SessionView) -> list[CommandRan]:
+    """The commands that ran since the last turn began: the agent has not heard of them."""
+    last = max((turn.started_at for turn in view.turns), default=0.0)
+    return [
+        CommandRan(command=item.command, output=item.output, exit_code=item.exit_code, truncated=item.truncated)
+        for item in view.items
+        if isinstance(item, CommandItem) and item.at >= last
+    ]

@@ -224,6 +224,7 @@ async def test_what_a_stopped_process_left_open_is_closed_honestly(
     async with Hub.open(services) as another:
         again = await another.get(session.id)
         assert again.view().turns[-1].stop_reason == "lost"
+        assert again.view().state == "interrupted"
 
 
 async def test_an_evicted_agent_is_resumed_by_the_next_prompt(hub: Hub, tmp_path: Path) -> None:
@@ -347,6 +348,21 @@ async def test_a_deleted_session_is_gone(hub: Hub, tmp_path: Path) -> None:
     await hub.delete(session.id)
     with pytest.raises(UnknownSession):
         await hub.get(session.id)
+
+
+async def test_what_the_engine_cannot_do_is_a_failed_turn_and_no_prompt_is_left_waiting(
+    hub: Hub, tmp_path: Path
+) -> None:
+    session = await _open(hub, tmp_path)
+    await session.prompt("hello")
+    await until_ended(session)
+    await until_idle(session)
+    fork = await hub.fork(session.id)
+    await fork.prompt("hello")
+    ended = await until_ended(fork)
+    assert not ended.ok
+    assert "fork" in ended.error
+    assert fork.view().queue == ()
 
 
 async def test_an_agent_that_cannot_start_is_a_failed_turn_that_says_what_to_do(hub: Hub, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from footplate.version import __version__
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("footplate.interfaces.cli.run:run_command", "Give an agent one prompt and watch it work."),
     "store": ("footplate.interfaces.cli.store:store_group", "Look after the store: back up, check, tidy, move."),
+    "chat": ("footplate.interfaces.cli.chat.command:chat_command", "Talk with an agent in this terminal."),
     "mock-agent": (
         "footplate.interfaces.cli.agents:mock_agent",
         "Be the built-in agent, on standard input and output.",

@@ -1,0 +1,335 @@
+"""A request as a dialogue: shown once, then keys or typed lines in, at last an answer out. Pure."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import msgspec
+
+from footplate.events.requests import Allow, Answer, Decline, Deny, Reply, Request
+from footplate.events.tools import FileChangeDetail, Question, ToolDetail
+from footplate.interfaces.cli.chat.diff import diff_lines
+from footplate.interfaces.cli.chat.text import Line, flat, lines_of, shorten
+
+Stage = Literal["key", "rule", "mode", "refusal", "revision", "words"]
+MOST_INPUT: Final = 30
+PROMPTS: Final[dict[Stage, str]] = {
+    "refusal": "words for the agent, or none; Enter denies, Esc goes back",
+    "revision": "what should be different? Enter sends, Esc goes back",
+    "words": "your answer in your own words; Enter sends, Esc goes back",
+}
+
+
+class Give(msgspec.Struct, frozen=True):
+    """The answer is found."""
+
+    answer: Answer
+
+
+class EditInput(msgspec.Struct, frozen=True):
+    """The person wants to change this text in an editor; `Dialogue.edited` takes it back."""
+
+    text: str
+
+
+class Stay(msgspec.Struct, frozen=True):
+    """More is needed; the lines say what."""
+
+    lines: tuple[Line, ...] = ()
+
+
+class Pass(msgspec.Struct, frozen=True):
+    """It has nothing to do with the request."""
+
+
+Step = Give | EditInput | Stay | Pass
+
+
+def request_lines(request: Request, detail: ToolDetail | None, *, indent: int = 0) -> list[Line]:
+    """The request in full, as it is shown once."""
+    who = f" (agent {flat(request.agent)})" if request.agent else ""
+    if request.kind == "question":
+        return [line for number, each in enumerate(request.questions) for line in _question(request, number, each)]
+    if request.kind == "plan":
+        found = [Line(f"? the plan of the agent{who}", "warning", indent), *lines_of(request.plan, indent=indent + 1)]
+        if request.plan_file:
+            found.append(Line(f"in {flat(request.plan_file)}", "dim", indent + 1))
+        return [*found, *(Line(f"asks to allow: {flat(each)}", "dim", indent + 1) for each in request.allowed_prompts)]
+    found = [Line(f"? {flat(request.tool) or 'the agent'} asks: {flat(request.title)}{who}", "warning", indent)]
+    found += lines_of(request.description, "dim", indent=indent + 1) if request.description else []
+    found += [Line(flat(request.reason), "dim", indent + 1)] if request.reason else []
+    found += [Line(f"outside: {flat(request.blocked_path)}", "dim", indent + 1)] if request.blocked_path else []
+    if isinstance(detail, FileChangeDetail) and detail.changes:
+        found += diff_lines(detail, indent=indent + 1)
+    else:
+        found += shorten(_input_lines(request, indent + 1), MOST_INPUT)
+    if request.suggestions:
+        found.append(Line(f"s is, for this session only: {flat(request.suggestions[0].label)}", "dim", indent + 1))
+    return found
+
+
+def _question(request: Request, number: int, question: Question) -> list[Line]:
+    several = f" ({number + 1} of {len(request.questions)})" if len(request.questions) > 1 else ""
+    kind = " - several may be chosen" if question.multiple else ""
+    found = [Line(f"? {flat(question.text)}{several}{kind}", "warning")]
+    for index, choice in enumerate(question.choices, 1):
+        about = f" - {flat(choice.description)}" if choice.description else ""
+        found.append(Line(f"{index} {flat(choice.label)}{about}", "", 1))
+    return found
+
+
+def _input_lines(request: Request, indent: int) -> list[Line]:
+    """The tool's input, field by field and in full: what is allowed must be seen."""
+    try:
+        fields = msgspec.json.decode(request.input or b"{}", type=dict[str, msgspec.Raw])
+    except msgspec.DecodeError:
+        return lines_of(_pretty(request), indent=indent)
+    found: list[Line] = []
+    for name, raw in fields.items():
+        value = msgspec.json.decode(raw)
+        text = value if isinstance(value, str) else bytes(raw).decode()
+        first, *rest = lines_of(f"{name}: {text}", indent=indent)
+        found += [first, *(Line(line.text, "", indent + 1) for line in rest)]
+    return found
+
+
+def _pretty(request: Request) -> str:
+    """The tool's input as JSON over several lines."""
+    return msgspec.json.format(bytes(request.input or b"{}"), indent=2).decode()
+
+
+class Dialogue:
+    """One open request and how far its answer has come."""
+
+    def __init__(self, request: Request, modes: tuple[str, ...] = ()) -> None:
+        self.request = request
+        self.modes = tuple(mode for mode in modes if mode != "plan")
+        self.stage: Stage = "key"
+        self.sent = False
+        self._replies: dict[str, str | list[str]] = {}
+        self._chosen: set[int] = set()
+
+    # ------------------------------------------------------------------------------------------- showing
+
+    @property
+    def wants_text(self) -> bool:
+        """Whether a whole line is wanted and not a key."""
+        return self.stage in PROMPTS
+
+    def hint(self) -> str:
+        """What can be done now."""
+        if self.sent:
+            return "answered, waiting for the agent"
+        if self.stage in PROMPTS:
+            return PROMPTS[self.stage]
+        if self.stage in ("rule", "mode"):
+            return "a number chooses, Esc goes back"
+        if self.request.kind == "plan":
+            return "y approve · m approve and choose a mode · r revise · x stop"
+        if self.request.kind == "question":
+            return self._question_hint()
+        return "y once · s session · a always · e edit · n deny · x deny and stop"
+
+    def _question_hint(self) -> str:
+        question = self.question
+        number = f"question {len(self._replies) + 1} of {len(self.request.questions)}: "
+        shown = number if len(self.request.questions) > 1 else ""
+        if not question.choices:
+            return f"{shown}t type an answer · d decline"
+        if question.multiple:
+            marked = " ".join(str(index) for index in sorted(self._chosen)) or "none"
+            return f"{shown}numbers mark ({marked}) · Enter sends · t own words · d decline"
+        return f"{shown}a number chooses · t own words · d decline"
+
+    @property
+    def question(self) -> Question:
+        """The question that is asked now."""
+        return self.request.questions[min(len(self._replies), len(self.request.questions) - 1)]
+
+    # -------------------------------------------------------------------------------------------- keys
+
+    def press(self, key: str) -> Step:
+        """One key on an empty line: a character, `enter` or `escape`."""
+        if key == "escape":
+            self.stage = "key"
+            return Stay()
+        if self.wants_text or self.sent:
+            return Pass()
+        if self.stage == "rule":
+            return self._rule(key)
+        if self.stage == "mode":
+            return self._mode(key)
+        if self.request.kind == "question":
+            return self._press_question(key)
+        return self._press_plan(key) if self.request.kind == "plan" else self._press_permission(key)
+
+    def _press_permission(self, key: str) -> Step:
+        match key:
+            case "y":
+                return Give(Allow())
+            case "s":
+                return Give(Allow(scope="session"))
+            case "a":
+                return self._always()
+            case "e":
+                return EditInput(_pretty(self.request))
+            case "n":
+                return self._enter("refusal")
+            case "x":
+                return Give(Deny(interrupt=True))
+            case _:
+                return Pass()
+
+    def _press_plan(self, key: str) -> Step:
+        match key:
+            case "y":
+                return Give(Allow())
+            case "m" if self.modes:
+                self.stage = "mode"
+                return Stay(tuple(Line(f"{index} {mode}", "", 1) for index, mode in enumerate(self.modes, 1)))
+            case "r" | "n":
+                return self._enter("revision")
+            case "x":
+                return Give(Deny(interrupt=True))
+            case _:
+                return Pass()
+
+    def _press_question(self, key: str) -> Step:
+        question = self.question
+        if key == "d":
+            return Give(Decline())
+        if key == "t":
+            return self._enter("words")
+        if key == "enter" and question.multiple and self._chosen:
+            return self._reply([question.choices[index - 1].label for index in sorted(self._chosen)])
+        if not (key.isdecimal() and 1 <= int(key) <= len(question.choices)):
+            return Pass()
+        if question.multiple:
+            self._chosen ^= {int(key)}
+            return Stay()
+        return self._reply(question.choices[int(key) - 1].label)
+
+    def _enter(self, stage: Stage) -> Step:
+        self.stage = stage
+        return Stay()
+
+    def _always(self) -> Step:
+        suggestions = self.request.suggestions
+        if suggestions:
+            self.stage = "rule"
+            return Stay(
+                tuple(
+                    Line(f"{index} {flat(each.label)} -> {each.destination or 'as the agent says'}", "", 1)
+                    for index, each in enumerate(suggestions, 1)
+                )
+            )
+        if any(option.kind == "allow_always" for option in self.request.options):
+            return Give(Allow(scope="always"))
+        return Stay((Line("the agent proposes no lasting rule; s allows it for this session", "dim", 1),))
+
+    def _rule(self, key: str) -> Step:
+        suggestions = self.request.suggestions
+        if not (key.isdecimal() and 1 <= int(key) <= len(suggestions)):
+            return Stay((Line(f"a number from 1 to {len(suggestions)}", "dim", 1),))
+        index = int(key) - 1
+        lasting: Literal["session", "always"] = "session" if suggestions[index].destination == "session" else "always"
+        return Give(Allow(scope=lasting, suggestion=index))
+
+    def _mode(self, key: str) -> Step:
+        if key in self.modes:
+            return Give(Allow(mode=key))
+        if key.isdecimal() and 1 <= int(key) <= len(self.modes):
+            return Give(Allow(mode=self.modes[int(key) - 1]))
+        return Stay((Line(f"one of {', '.join(self.modes)}", "dim", 1),))
+
+    def _reply(self, given: str | list[str]) -> Step:
+        self._replies[self.question.text] = given
+        self._chosen = set()
+        self.stage = "key"
+        if len(self._replies) < len(self.request.questions):
+            return Stay()
+        return Give(Reply(answers=dict(self._replies)))
+
+    # ------------------------------------------------------------------------------------------- lines
+
+    def write(self, text: str) -> Step:
+        """A whole line where one is wanted."""
+        text = text.strip()
+        match self.stage:
+            case "refusal":
+                return Give(Deny(message=text))
+            case "revision":
+                return Give(Deny(message=text)) if text else Stay((Line("say what should be different", "dim", 1),))
+            case "words":
+                return self._reply(text) if text else Stay((Line("an answer, or Esc and d to decline", "dim", 1),))
+            case _:
+                return Pass()
+
+    def edited(self, text: str) -> Step:
+        """The input as it came back from the editor."""
+        try:
+            value = msgspec.json.decode(text)
+        except msgspec.DecodeError as problem:
+            return Stay((Line(f"that is not JSON ({problem}); nothing was answered", "failed", 1),))
+        if not isinstance(value, dict):
+            return Stay((Line("a tool's input is an object; nothing was answered", "failed", 1),))
+        if self.request.input is not None and value == msgspec.json.decode(self.request.input):
+            return Stay((Line("unchanged; y allows it as it is", "dim", 1),))
+        return Give(Allow(updated_input=msgspec.Raw(msgspec.json.encode(value))))
+
+    def read(self, line: str) -> Step:
+        """A whole line where lines are all there is: a letter, with words behind it if need be."""
+        if self.wants_text:
+            return self.write(line)
+        word, _, rest = line.strip().partition(" ")
+        if self.request.kind == "question":
+            return self._read_question(line.strip(), word, rest.strip())
+        return self._read_letter(word, rest.strip())
+
+    def _read_letter(self, word: str, rest: str) -> Step:
+        step = self.press(word)
+        if isinstance(step, EditInput) and rest:
+            return self.edited(rest)
+        if isinstance(step, Stay) and self.stage in ("rule", "mode") and rest:
+            return self.press(rest)
+        if isinstance(step, Stay) and self.stage in ("refusal", "revision") and (rest or self.stage == "refusal"):
+            return self.write(rest)
+        if isinstance(step, Pass):
+            return Stay((Line(self.hint(), "dim"),))
+        return step
+
+    def _read_question(self, line: str, word: str, rest: str) -> Step:
+        question = self.question
+        if word == "t" and rest:
+            return self._reply(rest)
+        if line == "d":
+            return Give(Decline())
+        numbers = line.replace(",", " ").split()
+        if question.choices and numbers and all(number.isdecimal() for number in numbers):
+            if not all(1 <= int(number) <= len(question.choices) for number in numbers):
+                return Stay((Line(f"numbers from 1 to {len(question.choices)}", "dim"),))
+            labels = [question.choices[int(number) - 1].label for number in numbers]
+            if not question.multiple and len(labels) > 1:
+                return Stay((Line("one number", "dim"),))
+            return self._reply(labels if question.multiple else labels[0])
+        return self._reply(line) if line else Stay((Line(self.hint(), "dim"),))
+
+
+def answer_words(answer: Answer) -> str:
+    """What was answered, in a few words."""
+    match answer:
+        case Allow():
+            scope = {"once": "allowed once", "session": "allowed for the session", "always": "allowed always"}
+            changed = " with a changed input" if answer.updated_input is not None else ""
+            mode = f", mode {answer.mode}" if answer.mode else ""
+            return f"{scope[answer.scope]}{changed}{mode}"
+        case Deny():
+            words = f": {flat(answer.message)}" if answer.message else ""
+            return ("denied and stopped" if answer.interrupt else "denied") + words
+        case Reply():
+            given = (value if isinstance(value, str) else ", ".join(value) for value in answer.answers.values())
+            return f"answered {flat('; '.join(given))}"
+        case Decline():
+            return "declined to answer"
+        case _:
+            return f"chose {flat(answer.option)}"

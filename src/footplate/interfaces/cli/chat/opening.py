@@ -1,0 +1,98 @@
+"""Opening a chat: own the data folder, or join the process that owns it; then find or make the session."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Final
+
+import msgspec
+
+from footplate.config.places import data_folder
+from footplate.config.settings import Settings
+from footplate.errors import InvalidValue, LinkLost, LockHeld, UnknownSession
+from footplate.events.ids import SessionId
+from footplate.runtime.backend import ChatBackend, HubBackend
+from footplate.runtime.link import SOCKET_NAME, LinkServer
+from footplate.runtime.link_client import LinkBackend
+from footplate.runtime.run import RunRequest, choose_engine
+from footplate.runtime.service import open_service
+from footplate.runtime.spec import SessionSpec
+
+PATIENCE_S: Final = 5.0
+"""How long another process may be about to begin or to leave before we give up."""
+LOOK_AGAIN_S: Final = 0.05
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person asked for on the command line."""
+
+    session: str = ""
+    engine: str = ""
+    model: str = ""
+    mode: str = ""
+    effort: str = ""
+    cwd: str = ""
+    resume: str = ""
+
+
+@asynccontextmanager
+async def open_backend(environ: Mapping[str, str], settings: Settings) -> AsyncIterator[ChatBackend]:
+    """The sessions of the data folder: ours when it is free (and served to others), else those of its owner."""
+    deadline = time.monotonic() + PATIENCE_S
+    async with AsyncExitStack() as stack:
+        while True:
+            try:
+                backend = await _own(stack, environ, settings)
+                break
+            except LockHeld as held:
+                try:
+                    backend = await stack.enter_async_context(LinkBackend.open(data_folder(environ) / SOCKET_NAME))
+                    break
+                except LinkLost:
+                    if time.monotonic() > deadline:
+                        raise held from None
+            await asyncio.sleep(LOOK_AGAIN_S)
+        yield backend
+
+
+async def _own(stack: AsyncExitStack, environ: Mapping[str, str], settings: Settings) -> ChatBackend:
+    service = await stack.enter_async_context(open_service(environ, settings))
+    backend = HubBackend(service.hub, settings)
+    await stack.enter_async_context(LinkServer.open(backend, service.data / SOCKET_NAME))
+    return backend
+
+
+async def choose_session(backend: ChatBackend, wanted: Wanted, settings: Settings) -> SessionId:
+    """The session that is meant: by its id (or enough of it), by what it resumes, or a new one."""
+    if wanted.session:
+        return await _find(backend, wanted.session)
+    engine, token = choose_engine(RunRequest(prompt="-", engine=wanted.engine, resume=wanted.resume), settings)
+    if token is not None:
+        known = await backend.find(token.value)
+        if known is not None:
+            return known
+    cwd = os.path.abspath(wanted.cwd or ".")  # noqa: PTH100, ASYNC240 - asks no disk
+    spec = SessionSpec(engine=engine.name, cwd=cwd, model=wanted.model, mode=wanted.mode, effort=wanted.effort)
+    return await backend.create(spec, resume=token)
+
+
+WHOLE_ID = 26
+"""How long a session's id is: one that is given whole is not looked up among the latest."""
+
+
+async def _find(backend: ChatBackend, text: str) -> SessionId:
+    if len(text) == WHOLE_ID and text.isalnum():
+        return SessionId(text.upper())
+    rows = await backend.sessions()
+    found = [row.session for row in rows if text in (row.session, row.title)] or [
+        row.session for row in rows if row.session.startswith(text.upper()) or row.session.endswith(text.upper())
+    ]
+    if len(found) > 1:
+        raise InvalidValue("session", text, f"one session; it fits {', '.join(found[:5])}")
+    if not found:
+        raise UnknownSession(text)
+    return found[0]

@@ -1,0 +1,81 @@
+"""The status line: state, mode, model, cost, context, queue, in as many columns as there are. Pure."""
+
+from __future__ import annotations
+
+import time
+
+from footplate.events.view import Meter, SessionView, ToolItem
+from footplate.interfaces.cli.chat.text import fit, flat, width_of
+from footplate.interfaces.cli.lines import duration, money
+
+
+def state_words(view: SessionView, now: float) -> str:
+    """What the session does or waits for, as the protocol tells it."""
+    if view.state == "waiting" or view.waiting_for == "you":
+        return "waiting for you"
+    if view.waiting_for == "limit":
+        reset = max((limit.resets_at or 0.0 for limit in view.limits if limit.status == "reached"), default=0.0)
+        until = view.until or reset
+        return f"limit until {time.strftime('%H:%M', time.localtime(until))}" if until else "limit reached"
+    if view.state == "running":
+        what = f"tool {_tool(view)}".strip() if view.waiting_for == "tool" else "model"
+        started = next((turn.started_at for turn in reversed(view.turns) if turn.id == view.turn), now)
+        return f"{what} {duration(max(now - started, 0.0))}"
+    return "ready" if view.state == "idle" else view.state
+
+
+def _tool(view: SessionView) -> str:
+    for item in reversed(view.items):
+        if isinstance(item, ToolItem) and item.status == "running":
+            return fit(flat(item.title or item.name), 30)
+    return ""
+
+
+def cost_of(view: SessionView) -> str:
+    """What the session has cost: the engine's own figure if there is one, else the sum of the turns."""
+    cost = view.meter.cost_usd if view.meter.cost_usd is not None else view.usage.cost_usd
+    return money(cost)
+
+
+def context_words(meter: Meter) -> str:
+    """How full the context is."""
+    if meter.used is None:
+        return ""
+    if not meter.size:
+        return f"ctx {_thousands(meter.used)}"
+    return f"ctx {100 * meter.used // meter.size}% of {_thousands(meter.size)}"
+
+
+def _thousands(tokens: int) -> str:
+    return f"{tokens / 1000:.0f}k" if tokens >= 1000 else str(tokens)
+
+
+def status_line(view: SessionView, columns: int, now: float) -> str:
+    """The parts that fit, the most telling ones first to stay."""
+    queued = f"{len(view.queue)} queued" if view.queue else ""
+    parts = [  # as shown, with how long each stays when it gets narrow
+        (0, state_words(view, now)),
+        (1, queued),
+        (4, flat(view.mode)),
+        (5, flat(view.model)),
+        (3, cost_of(view)),
+        (2, context_words(view.meter)),
+    ]
+    kept = [(rank, text) for rank, text in parts if text]
+    while len(kept) > 1 and width_of(" · ".join(text for _, text in kept)) > columns:
+        kept.remove(max(kept))
+    return fit(" · ".join(text for _, text in kept), columns)
+
+
+def usage_lines(view: SessionView) -> list[str]:
+    """The figures in full."""
+    used = view.usage
+    cache = f"cache {used.cache_read_tokens} read, {used.cache_write_tokens} written"
+    found = [
+        f"turns {used.turns} · {duration(used.duration_ms / 1000)} · {cost_of(view) or 'cost not told'}",
+        f"tokens in {used.input_tokens} · out {used.output_tokens} · {cache}",
+    ]
+    if view.meter.used is not None:
+        found.append(f"context {view.meter.used} of {view.meter.size or 'unknown'} tokens")
+    found += [flat(f"limit {limit.name or limit.kind}: {limit.status} {limit.text}") for limit in view.limits]
+    return found

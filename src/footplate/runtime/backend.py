@@ -1,0 +1,182 @@
+"""What a chat needs of the process that owns the sessions: one protocol, and its implementation on a hub.
+
+`LinkBackend` (of `link_client`) is the other implementation: the same over a Unix socket, for a second terminal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from typing import Protocol
+
+import msgspec
+
+from footplate.config.settings import Settings
+from footplate.engines.catalog import make_engine
+from footplate.errors import InvalidValue
+from footplate.events import commands as c
+from footplate.events.base import ResumeToken
+from footplate.events.commands import Command
+from footplate.events.facts import Fact, QueryName
+from footplate.events.ids import SessionId
+from footplate.runtime.hub import Hub
+from footplate.runtime.log import Subscription
+from footplate.runtime.session import Session
+from footplate.runtime.spec import SessionSpec
+from footplate.store.projection import SessionRow
+from footplate.store.values import SessionFilter
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a session stands when somebody joins: its last number, and what its engine lets one choose."""
+
+    session: SessionId
+    last_seq: int = 0
+    modes: tuple[str, ...] = ()
+    efforts: tuple[str, ...] = ()
+    resume_line: str = ""
+
+
+class Attachment:
+    """One reader of a session: where it stood, and its envelopes as JSON from there on. Close it when done."""
+
+    def __init__(self, standing: Standing, bodies: AsyncGenerator[bytes, None]) -> None:
+        self.standing = standing
+        self.bodies = bodies
+
+    async def close(self) -> None:
+        """No more events."""
+        await self.bodies.aclose()
+
+
+class ChatBackend(Protocol):
+    """The sessions of one data folder, whoever owns it. Every method may raise a `FootplateError`."""
+
+    @property
+    def owner(self) -> str:
+        """Who owns the sessions, in words; empty when it is this process."""
+        ...
+
+    async def sessions(self) -> tuple[SessionRow, ...]:
+        """The latest sessions, the latest active first."""
+        ...
+
+    async def find(self, engine_session: str) -> SessionId | None:
+        """The session that has the engine's own id, if one has."""
+        ...
+
+    async def create(self, spec: SessionSpec, *, resume: ResumeToken | None = None) -> SessionId:
+        """Open a new session."""
+        ...
+
+    async def fork(self, session: SessionId) -> SessionId:
+        """A session that goes on from where this one stands."""
+        ...
+
+    async def attach(self, session: SessionId, after: int = 0) -> Attachment:
+        """Read a session from a cursor on."""
+        ...
+
+    async def do(self, session: SessionId, command: Command) -> None:
+        """Have a command carried out; returns when it is accepted for good."""
+        ...
+
+    async def query(self, session: SessionId, name: QueryName, arguments: Mapping[str, str]) -> Fact:
+        """Ask about the agent that is running; `facts.RESULTS` says what each name is answered with."""
+        ...
+
+
+class HubBackend:
+    """The sessions of this very process."""
+
+    owner = ""
+
+    def __init__(self, hub: Hub, settings: Settings) -> None:
+        self._hub = hub
+        self._settings = settings
+
+    async def sessions(self) -> tuple[SessionRow, ...]:
+        """The latest sessions, the latest active first."""
+        return (await self._hub.sessions()).items
+
+    async def find(self, engine_session: str) -> SessionId | None:
+        """The session that has the engine's own id, if one has."""
+        after: str | None = None
+        while True:
+            page = await self._hub.sessions(SessionFilter(), after=after)
+            for row in page.items:
+                if row.engine_session_id == engine_session and row.state != "closed":
+                    return row.session
+            after = page.after
+            if after is None:
+                return None
+
+    async def create(self, spec: SessionSpec, *, resume: ResumeToken | None = None) -> SessionId:
+        """Open a new session, if the engine knows the mode."""
+        modes = make_engine(spec.engine, self._settings.engines).capabilities().modes
+        if spec.mode and modes and spec.mode not in modes:
+            raise InvalidValue("mode", spec.mode, f"one of {', '.join(modes)}")
+        return (await self._hub.create(spec, resume=resume)).id
+
+    async def fork(self, session: SessionId) -> SessionId:
+        """A session that goes on from where this one stands."""
+        return (await self._hub.fork(session)).id
+
+    async def attach(self, session: SessionId, after: int = 0) -> Attachment:
+        """Read a session from a cursor on."""
+        live = await self._hub.get(session)
+        view = live.view()
+        engine = make_engine(live.spec.engine, self._settings.engines)
+        can = engine.capabilities()
+        standing = Standing(
+            session=session,
+            last_seq=view.last_seq,
+            modes=can.modes,
+            efforts=can.efforts,
+            resume_line=engine.format_resume(view.resume) if view.resume is not None else "",
+        )
+        return Attachment(standing, _bodies(live.subscribe(after)))
+
+    async def do(self, session: SessionId, command: Command) -> None:
+        """Have a command carried out."""
+        await carry_out(await self._hub.get(session), command)
+
+    async def query(self, session: SessionId, name: QueryName, arguments: Mapping[str, str]) -> Fact:
+        """Ask about the agent that is running."""
+        return await (await self._hub.get(session)).query(name, **arguments)
+
+
+async def _bodies(subscription: Subscription) -> AsyncGenerator[bytes, None]:
+    try:
+        async for delivery in subscription:
+            yield delivery.body
+    finally:
+        subscription.close()
+
+
+async def carry_out(session: Session, command: Command) -> None:
+    """The command as a call of the session."""
+    match command:
+        case c.SendPrompt():
+            await session.prompt(command.content, when=command.when, key=command.prompt)
+        case c.WithdrawPrompt():
+            await session.withdraw(command.prompt)
+        case c.Interrupt():
+            await session.interrupt()
+        case c.AnswerRequest():
+            await session.answer(command.request, command.answer, by=command.by, surface=command.surface)
+        case c.SetMode():
+            await session.set_mode(command.mode)
+        case c.SetModel():
+            await session.set_model(command.model)
+        case c.Rename():
+            await session.rename(command.title)
+        case c.StopTask():
+            await session.stop_task(command.task)
+        case c.CloseSession():
+            await session.close(command.reason)
+        case c.SetEffort():
+            await session.set_effort(command.effort)
+        case c.RunCommand():
+            await session.run_command(command.command)
+        case c.Rewind():
+            await session.rewind(command.message)

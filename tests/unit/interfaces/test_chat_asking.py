@@ -1,0 +1,213 @@
+"""A request as a dialogue: which keys and lines lead to which answer, and which to none."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from footplate.events.ids import RequestId
+from footplate.events.requests import (
+    Allow,
+    Answer,
+    Decline,
+    Deny,
+    Reply,
+    Request,
+    RequestOption,
+    Suggestion,
+)
+from footplate.events.tools import Choice, FileChange, FileChangeDetail, Question
+from footplate.interfaces.cli.chat.asking import (
+    Dialogue,
+    EditInput,
+    Give,
+    Pass,
+    Stay,
+    Step,
+    answer_words,
+    request_lines,
+)
+
+RAW = msgspec.Raw(b'{"command":"touch x\\ntouch y"}')
+RULES = (
+    Suggestion(label="Allow Bash(touch:*)", destination="local"),
+    Suggestion(label="Switch to mode acceptEdits", destination="session"),
+)
+PERMISSION = Request(id=RequestId("r"), kind="permission", title="touch x", tool="Bash", input=RAW, suggestions=RULES)
+COLOURS = Question(text="Which?", choices=(Choice(label="Red"), Choice(label="Blue")))
+SIZES = Question(text="Sizes?", choices=(Choice(label="S"), Choice(label="M"), Choice(label="L")), multiple=True)
+QUESTIONS = Request(id=RequestId("r"), kind="question", title="?", questions=(COLOURS, SIZES))
+PLAN = Request(id=RequestId("r"), kind="plan", title="plan", plan="# Plan\n1. do it", allowed_prompts=("Bash: tests",))
+MODES = ("default", "plan", "acceptEdits")
+
+
+def _press(request: Request, *keys: str) -> Step:
+    dialogue = Dialogue(request, MODES)
+    step: Step = Pass()
+    for key in keys:
+        step = dialogue.write(key[1:]) if key.startswith("=") else dialogue.press(key)
+    return step
+
+
+def _read(request: Request, *lines: str) -> Step:
+    dialogue = Dialogue(request, MODES)
+    step: Step = Pass()
+    for line in lines:
+        step = dialogue.read(line)
+    return step
+
+
+@pytest.mark.parametrize(
+    ("keys", "answer"),
+    [
+        (["y"], Allow()),
+        (["s"], Allow(scope="session")),
+        (["a", "1"], Allow(scope="always", suggestion=0)),
+        (["a", "2"], Allow(scope="session", suggestion=1)),
+        (["a", "9", "1"], Allow(scope="always", suggestion=0)),
+        (["a", "escape", "y"], Allow()),
+        (["n", "=no way "], Deny(message="no way")),
+        (["n", "="], Deny()),
+        (["n", "escape", "y"], Allow()),
+        (["x"], Deny(interrupt=True)),
+    ],
+)
+def test_keys_answer_a_permission(keys: list[str], answer: Answer) -> None:
+    assert _press(PERMISSION, *keys) == Give(answer)
+
+
+@pytest.mark.parametrize("key", ["q", "Y", "1", "enter", " "])
+def test_any_other_key_answers_nothing(key: str) -> None:
+    assert _press(PERMISSION, key) == Pass()
+
+
+def test_always_shows_each_rule_with_its_destination() -> None:
+    step = _press(PERMISSION, "a")
+    assert isinstance(step, Stay)
+    assert [line.text for line in step.lines] == [
+        "1 Allow Bash(touch:*) -> local",
+        "2 Switch to mode acceptEdits -> session",
+    ]
+
+
+def test_always_without_rules_is_the_agents_own_option_or_nothing() -> None:
+    plain = msgspec.structs.replace(PERMISSION, suggestions=())
+    assert isinstance(_press(plain, "a"), Stay)
+    option = RequestOption(id="always", label="Always", kind="allow_always")
+    assert _press(msgspec.structs.replace(plain, options=(option,)), "a") == Give(Allow(scope="always"))
+
+
+def test_the_input_goes_to_an_editor_and_comes_back_changed() -> None:
+    dialogue = Dialogue(PERMISSION)
+    step = dialogue.press("e")
+    assert isinstance(step, EditInput)
+    assert isinstance(dialogue.edited(step.text), Stay)  # unchanged
+    assert isinstance(dialogue.edited("not json"), Stay)
+    assert isinstance(dialogue.edited("[1]"), Stay)
+    assert dialogue.edited('{"command": "ls"}') == Give(Allow(updated_input=msgspec.Raw(b'{"command":"ls"}')))
+
+
+@pytest.mark.parametrize(
+    ("keys", "answers"),
+    [
+        (["2", "1", "3", "enter"], {"Which?": "Blue", "Sizes?": ["S", "L"]}),
+        (["1", "1", "2", "1", "enter"], {"Which?": "Red", "Sizes?": ["M"]}),
+        (["t", "=Green", "t", "=huge"], {"Which?": "Green", "Sizes?": "huge"}),
+    ],
+)
+def test_keys_answer_questions_one_after_another(keys: list[str], answers: dict[str, str | list[str]]) -> None:
+    assert _press(QUESTIONS, *keys) == Give(Reply(answers=answers))
+
+
+def test_a_question_is_declined_and_never_guessed() -> None:
+    assert _press(QUESTIONS, "d") == Give(Decline())
+    assert _press(QUESTIONS, "7") == Pass()
+    assert _press(QUESTIONS, "enter") == Pass()
+    assert isinstance(_press(QUESTIONS, "t", "="), Stay)
+
+
+@pytest.mark.parametrize(
+    ("keys", "answer"),
+    [
+        (["y"], Allow()),
+        (["m", "2"], Allow(mode="acceptEdits")),
+        (["r", "=shorter"], Deny(message="shorter")),
+        (["x"], Deny(interrupt=True)),
+    ],
+)
+def test_keys_answer_a_plan(keys: list[str], answer: Answer) -> None:
+    assert _press(PLAN, *keys) == Give(answer)
+
+
+@pytest.mark.parametrize(
+    ("request_", "lines", "answer"),
+    [
+        (PERMISSION, ["y"], Allow()),
+        (PERMISSION, ["n"], Deny()),
+        (PERMISSION, ["n not today"], Deny(message="not today")),
+        (PERMISSION, ["a 2"], Allow(scope="session", suggestion=1)),
+        (PERMISSION, ["a", "1"], Allow(scope="always", suggestion=0)),
+        (PERMISSION, ['e {"command":"ls"}'], Allow(updated_input=msgspec.Raw(b'{"command":"ls"}'))),
+        (QUESTIONS, ["2", "1, 3"], Reply(answers={"Which?": "Blue", "Sizes?": ["S", "L"]})),
+        (QUESTIONS, ["my own words", "t 2"], Reply(answers={"Which?": "my own words", "Sizes?": "2"})),
+        (QUESTIONS, ["1 2", "9", "1", "2"], Reply(answers={"Which?": "Red", "Sizes?": ["M"]})),
+        (QUESTIONS, ["d"], Decline()),
+        (PLAN, ["m acceptEdits"], Allow(mode="acceptEdits")),
+        (PLAN, ["r make it short"], Deny(message="make it short")),
+        (PLAN, ["r", "make it short"], Deny(message="make it short")),
+    ],
+)
+def test_whole_lines_answer_where_there_are_no_keys(request_: Request, lines: list[str], answer: Answer) -> None:
+    assert _read(request_, *lines) == Give(answer)
+
+
+@pytest.mark.parametrize("line", ["yes please", "maybe", "", "yy"])
+def test_a_line_that_is_no_answer_says_what_can_be_answered(line: str) -> None:
+    step = _read(PERMISSION, line)
+    assert isinstance(step, Stay)
+    assert step.lines[0].text.startswith("y once")
+
+
+def test_a_permission_is_shown_in_full() -> None:
+    assert [line.text for line in request_lines(PERMISSION, None)] == [
+        "? Bash asks: touch x",
+        "command: touch x",
+        "touch y",
+        "s is, for this session only: Allow Bash(touch:*)",
+    ]
+
+
+def test_a_change_of_a_file_is_shown_as_a_diff() -> None:
+    detail = FileChangeDetail(changes=(FileChange(path="a.txt", old_text="one\ntwo\n", new_text="one\n2\n"),))
+    lines = [(line.text, line.style) for line in request_lines(PERMISSION, detail)]
+    assert ("-two", "failed") in lines
+    assert ("+2", "ok") in lines
+
+
+def test_a_plan_and_questions_are_shown_in_full() -> None:
+    assert [line.text for line in request_lines(PLAN, None)][1:] == ["# Plan", "1. do it", "asks to allow: Bash: tests"]
+    assert [line.text for line in request_lines(QUESTIONS, None)] == [
+        "? Which? (1 of 2)",
+        "1 Red",
+        "2 Blue",
+        "? Sizes? (2 of 2) - several may be chosen",
+        "1 S",
+        "2 M",
+        "3 L",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (Allow(), "allowed once"),
+        (Allow(scope="always", mode="acceptEdits"), "allowed always, mode acceptEdits"),
+        (Allow(updated_input=RAW), "allowed once with a changed input"),
+        (Deny(message="no\x1b[31m"), "denied: no"),
+        (Deny(interrupt=True), "denied and stopped"),
+        (Reply(answers={"a": "x", "b": ["y", "z"]}), "answered x; y, z"),
+        (Decline(), "declined to answer"),
+    ],
+)
+def test_an_answer_in_words(answer: Answer, words: str) -> None:
+    assert answer_words(answer) == words
