@@ -12,6 +12,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("footplate.interfaces.cli.run:run_command", "Give an agent one prompt and watch it work."),
     "store": ("footplate.interfaces.cli.store:store_group", "Look after the store: back up, check, tidy, move."),
     "chat": ("footplate.interfaces.cli.chat.command:chat_command", "Talk with an agent in this terminal."),
+    "history": (
+        "footplate.interfaces.cli.history:history_group",
+        "Sessions from elsewhere: list, read, go on with them.",
+    ),
     "mock-agent": (
         "footplate.interfaces.cli.agents:mock_agent",
         "Be the built-in agent, on standard input and output.",

@@ -1,0 +1,197 @@
+"""`footplate history`: sessions that were started in a plain terminal: list them, read them, go on with them here."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import NoReturn, TypeVar
+
+import click
+import msgspec
+
+from footplate.config.places import data_folder
+from footplate.config.settings import load_settings, own_section, read_section
+from footplate.engines.claude.history import LIMIT, History, HistoryEntry, HistoryPage
+from footplate.engines.claude.resume import extract_resume, format_resume
+from footplate.engines.claude.settings import ClaudeSettings
+from footplate.errors import ConfigError, FootplateError, InvalidValue, RequestError
+from footplate.events import model as m
+from footplate.events.content import text_of
+from footplate.events.ids import SessionId
+from footplate.events.model import Event
+from footplate.host.locks import SessionLock
+from footplate.interfaces.cli.lines import MARKS, clip, one_line
+from footplate.runtime.adoption import adopt, find_adopted
+from footplate.runtime.spec import SessionSpec
+from footplate.store.sqlite import SqliteStore
+
+FAILED = 1
+USAGE = 2
+TITLE_WIDTH = 60
+LINE_WIDTH = 200
+
+T = TypeVar("T")
+
+
+def _guarded(work: Callable[[], T]) -> T:
+    """Do the work; a refusal is told in one line, and a reader that left is nothing to tell."""
+    try:
+        return work()
+    except FootplateError as problem:
+        _fail(problem)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(FAILED)
+
+
+def _fail(problem: FootplateError) -> NoReturn:
+    click.echo(f"footplate: {problem}", err=True)
+    sys.exit(USAGE if isinstance(problem, RequestError | ConfigError) else FAILED)
+
+
+def _history() -> History:
+    section = own_section(load_settings(os.environ).engines.get("claude", {}))
+    return History(os.environ, read_section(ClaudeSettings, section, where="[engines.claude]"))
+
+
+def _find(history: History, session: str) -> HistoryEntry:
+    token = extract_resume(session)
+    return history.find(token.value if token is not None else session)
+
+
+as_json_option = click.option("--json", "as_json", is_flag=True, help="JSON, one object per line.")
+
+
+@click.group("history", short_help="Sessions from elsewhere: list, read, go on with them.")
+def history_group() -> None:
+    """Sessions that Claude Code has on this machine, also those that were started in a plain terminal.
+
+    \b
+    Examples:
+      footplate history list --all
+      footplate history adopt 0d5b83f2-...
+    """
+
+
+@history_group.command("list")
+@click.option("--cwd", default=".", metavar="D", help="Those that were started in this folder; default: this one.")
+@click.option("--all", "everywhere", is_flag=True, help="Those of every folder.")
+@click.option("--limit", type=click.IntRange(1), default=LIMIT, show_default=True, metavar="N", help="How many.")
+@click.option("--after", default=None, metavar="C", help="Go on where a list before stopped.")
+@as_json_option
+def list_command(cwd: str, everywhere: bool, limit: int, after: str | None, as_json: bool) -> None:
+    """List sessions, the latest first. No file is read whole."""
+    folder = None if everywhere else cwd
+    page = _guarded(lambda: _history().list(cwd=folder, limit=limit, after=after))
+    for entry in page.entries:
+        click.echo(msgspec.json.encode(entry) if as_json else _row(entry, everywhere=everywhere))
+    _tell_rest(page, everywhere=everywhere)
+
+
+def _tell_rest(page: HistoryPage, *, everywhere: bool) -> None:
+    if page.after is not None:
+        click.echo(f"there are more: add --after {page.after}", err=True)
+    elif not page.entries:
+        click.echo("no sessions" if everywhere else "no sessions of this folder; --all looks everywhere", err=True)
+
+
+def _row(entry: HistoryEntry, *, everywhere: bool) -> str:
+    when = datetime.fromtimestamp(entry.modified).astimezone().strftime("%Y-%m-%d %H:%M")
+    where = f"  {one_line(entry.cwd)}" if everywhere else ""
+    return f"{when}  {_size(entry.size):>8}  {entry.session}  {clip(one_line(entry.title), TITLE_WIDTH)}{where}"
+
+
+def _size(size: int) -> str:
+    amount = float(size)
+    for unit in ("B", "kB", "MB"):
+        if amount < 1000:
+            return f"{amount:.0f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} GB"
+
+
+@history_group.command("show")
+@click.argument("session")
+@as_json_option
+def show_command(session: str, as_json: bool) -> None:
+    """Show the past of SESSION: its id, the beginning of its id, or its resume line."""
+
+    def show() -> None:
+        history = _history()
+        for told in history.tell(_find(history, session)):
+            if as_json:
+                click.echo(msgspec.json.encode(told))
+            else:
+                for line in _lines(told.event):
+                    click.echo(line)
+
+    _guarded(show)
+
+
+def _lines(event: Event) -> Iterator[str]:
+    """An event of the past for a person; nothing for most."""
+    match event:
+        case m.UserMessage(synthetic=False):
+            yield ""
+            yield from (f"> {line}" for line in _safe(text_of(event.content)))
+        case m.Message():
+            yield from _safe(event.text)
+        case m.ToolStarted():
+            yield clip(f"{MARKS['running']} {one_line(f'{event.name}: {event.title}')}", LINE_WIDTH)
+        case m.ToolEnded(ok=False):
+            said = one_line(text_of(event.content) or event.note)
+            yield clip(f"{MARKS['failed']} {event.outcome}: {said}", LINE_WIDTH)
+        case m.CompactionEnded():
+            yield f"{MARKS['note']} the context was shortened here"
+        case m.TurnEnded(ok=False):
+            yield f"{MARKS['failed']} {one_line(event.error)}"
+        case m.Notice(level="info" | "warning" | "error"):
+            yield clip(f"{MARKS['note']} {one_line(event.text)}", LINE_WIDTH)
+        case _:
+            return
+
+
+def _safe(text: str) -> list[str]:
+    """The lines of a text, none of which can fool a terminal."""
+    return ["".join(char if char.isprintable() or char == "\t" else " " for char in line) for line in text.splitlines()]
+
+
+@history_group.command("adopt")
+@click.argument("session")
+@as_json_option
+def adopt_command(session: str, as_json: bool) -> None:
+    """Make SESSION one of ours, with its past, and go on with it by `footplate chat`.
+
+    Refused while another process has it. Its file stays where it is: `claude --resume` takes it back.
+    """
+    entry, ours = _guarded(lambda: asyncio.run(_adopt(session)))
+    resume = format_resume(entry.token)
+    if as_json:
+        click.echo(msgspec.json.encode({"session": ours, "cwd": entry.cwd, "resume": resume}))
+        return
+    click.echo(f"session {ours}: `footplate chat {ours}` goes on with it")
+    click.echo(f"to take it back, leave it here and run in {entry.cwd}:\n{resume}")
+
+
+async def _adopt(session: str) -> tuple[HistoryEntry, SessionId]:
+    history = _history()
+    entry = _find(history, session)
+    if not Path(entry.cwd).is_dir():  # noqa: ASYNC240 - a command has nothing else to do
+        raise InvalidValue("cwd", entry.cwd, "a folder that exists: the session works there")
+    data = data_folder(os.environ)
+    async with await SqliteStore.open(data / "store") as store:
+        known = await find_adopted(store, entry.token)
+        if known is not None:
+            return entry, known
+        lock = SessionLock(data / "locks", f"claude:{entry.session}", what="footplate history adopt")
+        await lock.acquire()
+        try:
+            history.require_unused(entry)
+            spec = SessionSpec(engine="claude", cwd=entry.cwd)
+            return entry, await adopt(store, spec, entry.token, lambda: history.tell(entry), title=entry.title)
+        finally:
+            lock.release()
