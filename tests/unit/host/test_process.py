@@ -52,12 +52,16 @@ async def test_a_program_runs_with_the_environment_the_folder_and_the_marker_it_
     assert (await process.end(), await where.end()) == (Exit(code=0), Exit(code=0))
 
 
+LIBC_SIGNALS = 1 << 31 | 1 << 32
+"""Signals 32 and 33 belong to the C library; a parent such as make may hand them down, and nobody can reset them."""
+
+
 async def test_a_program_gets_three_descriptors_and_plain_signals(run: Run) -> None:
     process = await run("ls /proc/self/fd; cat /proc/self/status")
     lines = (await read_all(process)).decode().splitlines()
     assert lines[:4] == ["0", "1", "2", "3"]  # the fourth is the folder that ls reads
-    signals = dict(line.split(":\t") for line in lines if line.startswith("Sig"))
-    assert {signals[name] for name in ("SigBlk", "SigIgn", "SigCgt")} == {"0" * 16}
+    masks = dict(line.split(":\t") for line in lines if line.startswith("Sig"))
+    assert {int(masks[name], 16) & ~LIBC_SIGNALS for name in ("SigBlk", "SigIgn", "SigCgt")} == {0}
     await process.end()
 
 
