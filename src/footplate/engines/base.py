@@ -225,6 +225,10 @@ class Asking(Conversation, Protocol):
         """Whether a request of ours is unanswered: its answer must be read, whatever else waits to be read."""
         ...
 
+    def sift(self, block: Block) -> tuple[Block, Block]:
+        """The lines that answer a request of ours, and the rest: the former may be fed before what is yet unread."""
+        ...
+
     def query(self, query: Query) -> Reaction:
         """Ask about the agent. Raises `UnsupportedOption` where this engine, or its version, cannot tell."""
         ...

@@ -2,8 +2,9 @@
 
 It knows no engine. The reading side is a task of its own, so that an agent that talks while a large prompt is written
 cannot lock up with us; what waits to be read is bounded, so a slow reader slows the agent and not the memory. Answers
-to what we ask take no part in that: they reach whoever waits for them past every unread event, and while one is due
-the agent is read on, however much is unread.
+to what we ask take no part in that: they reach whoever waits for them past every unread event. While one is due the
+agent is read on, however much is unread; what comes beyond the bound is then held as bytes and translated when it is
+read.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from footplate.engines.base import Asking, Conversation, Engine, Installed, Opti
 from footplate.errors import EngineDeclined, EngineGone, EngineSilent, UnsupportedOption
 from footplate.events.commands import Command
 from footplate.events.model import Event, Notice
+from footplate.host.lines import Block
 from footplate.host.process import Keeper
 from footplate.runtime.handlers import Handler, Handlers
 from footplate.runtime.wires import CLOSE_WAIT_S, Wire, open_wire
@@ -50,6 +52,7 @@ class Runner:
         self._asked: dict[str, asyncio.Future[Reply | None]] = {}
         self._waiting: deque[tuple[list[Event], int]] = deque()
         self._unread = 0
+        self._held: deque[Block] = deque()
         self._more = asyncio.Event()
         self._room = asyncio.Event()
         self._over = False
@@ -97,6 +100,9 @@ class Runner:
                 self._unread -= size
                 self._room.set()
                 yield batch
+            if self._held:
+                await self._translate_held()
+                continue
             if self._over:
                 await self._reader
                 return
@@ -182,8 +188,10 @@ class Runner:
         try:
             await self._answer(self._conversation.begin())
             while (block := await self._wire.read()) is not None:
-                await self._answer(self._conversation.feed(block), size=len(block.lines))
+                await self._read_block(block)
                 await self._leave_room()
+            while self._held:
+                await self._translate_held()
             ending = await self._wire.end()
             self._publish([*ending.limits, *self._conversation.finish(ending).events])
         finally:
@@ -191,6 +199,20 @@ class Runner:
             await self._handlers.close()
             self._give_up()
             self._more.set()
+
+    async def _read_block(self, block: Block) -> None:
+        if self._asking is not None and (self._held or (self._unread >= BACKLOG and self._asking.awaits)):
+            answers, rest = self._asking.sift(block)
+            self._held.append(rest)
+            self._more.set()
+            block = answers
+        if block.lines or block.oversize:
+            await self._answer(self._conversation.feed(block), size=len(block.lines))
+
+    async def _translate_held(self) -> None:
+        """The oldest of what was held, in its place: everything before it was translated, nothing after it yet."""
+        block = self._held.popleft()
+        await self._answer(self._conversation.feed(block), size=len(block.lines))
 
     async def _leave_room(self) -> None:
         """Wait until somebody has read, unless an answer is due: it may stand behind what is not yet read."""

@@ -31,6 +31,7 @@ from footplate.events.model import Event
 from footplate.host.lines import Block
 
 ENGINE: Final = "claude"
+ANSWER: Final = b'"control_response"'
 CLEARING: Final = ("/clear", "/reset", "/new")
 """Commands of the CLI that begin a new session."""
 
@@ -92,6 +93,14 @@ class ClaudeConversation:
     def awaits(self) -> bool:
         """Whether a control request of ours is unanswered."""
         return self._outgoing.open
+
+    def sift(self, block: Block) -> tuple[Block, Block]:
+        """Control responses, and the rest. In a text the quotes would be escaped, so a look at the bytes tells."""
+        if ANSWER not in block.lines:
+            return Block(), block
+        lines = block.lines.splitlines(keepends=True)
+        answers = b"".join(line for line in lines if ANSWER in line)
+        return Block(answers), Block(b"".join(line for line in lines if ANSWER not in line), block.oversize)
 
     def begin(self) -> Reaction:
         """`initialize`: its answer tells that the CLI is ready, and what it offers."""
