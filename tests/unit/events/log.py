@@ -10,7 +10,7 @@ from footplate.events.reduce import fold
 from footplate.events.view import SessionView
 
 SESSION = SessionId("s1")
-OPENED = SessionOpened(engine="claude", cwd="/work")
+OPENED = SessionOpened(engine="claude", cwd="/project")
 ATTACHED = EngineAttached(engine="claude", engine_session_id=EngineSessionId("e1"))
 
 

@@ -85,7 +85,7 @@ def test_an_opened_and_attached_session_tells_where_and_what_it_is() -> None:
         forked_from=SessionId("s0"),
         engine="claude",
         version="2.1",
-        cwd="/work",
+        cwd="/project",
         model="opus",
         mode="plan",
         credentials="subscription",

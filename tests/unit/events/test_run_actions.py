@@ -62,7 +62,7 @@ from footplate.events.tools import (
 )
 
 C1 = ToolCallId("c1")
-ATTACHED = EngineAttached(engine="claude", engine_session_id=EngineSessionId("e1"), cwd="/work")
+ATTACHED = EngineAttached(engine="claude", engine_session_id=EngineSessionId("e1"), cwd="/project")
 ENTRY = PlanEntry(content="write tests")
 QUESTION = Question(text="which?")
 
@@ -89,21 +89,21 @@ def call(kind: ToolKind, detail: ToolDetail | None, *, name: str = "Tool", title
         ),
         (
             "file_change",
-            FileChangeDetail(changes=(FileChange(path="/work/a/b.py", kind="add", new_text="x"),)),
+            FileChangeDetail(changes=(FileChange(path="/project/a/b.py", kind="add", new_text="x"),)),
             "file_change",
             "a/b.py",
-            FileChangeAction(tool="Tool", changes=(Change(path="/work/a/b.py", kind="add"),)),
+            FileChangeAction(tool="Tool", changes=(Change(path="/project/a/b.py", kind="add"),)),
         ),
         (
             "file_change",
-            FileChangeDetail(changes=(FileChange(path="/work/a"), FileChange(path="/b"), FileChange(path="/c"))),
+            FileChangeDetail(changes=(FileChange(path="/project/a"), FileChange(path="/b"), FileChange(path="/c"))),
             "file_change",
             "a and 2 more",
             FileChangeAction(
-                tool="Tool", changes=tuple(Change(path=path, kind="update") for path in ("/work/a", "/b", "/c"))
+                tool="Tool", changes=tuple(Change(path=path, kind="update") for path in ("/project/a", "/b", "/c"))
             ),
         ),
-        ("read", ReadDetail(path="/work/a.py"), "tool", "Read a.py", ToolAction(tool="Tool")),
+        ("read", ReadDetail(path="/project/a.py"), "tool", "Read a.py", ToolAction(tool="Tool")),
         ("search", SearchDetail(pattern="*.py"), "tool", "*.py", ToolAction(tool="Tool")),
         ("mcp", McpDetail(server="git", tool="log"), "tool", "Tool", ToolAction(tool="Tool")),
         ("other", OtherDetail(summary="hm"), "tool", "Tool", ToolAction(tool="Tool")),
@@ -155,13 +155,13 @@ def test_a_call_tells_its_input_its_message_and_its_parent() -> None:
         title="",
         message=MessageId("m1"),
         parent=ToolCallId("c0"),
-        input=msgspec.Raw(b'{"file_path": "/work/a"}'),
-        detail=ReadDetail(path="/work/a"),
+        input=msgspec.Raw(b'{"file_path": "/project/a"}'),
+        detail=ReadDetail(path="/project/a"),
     )
     (action,) = actions(started)
     assert action.detail == ToolAction(
         tool="Read",
-        input=msgspec.Raw(b'{"file_path": "/work/a"}'),
+        input=msgspec.Raw(b'{"file_path": "/project/a"}'),
         message_id=MessageId("m1"),
         parent_id=ToolCallId("c0"),
     )

@@ -51,12 +51,12 @@ def test_a_summary_has_length_first_line_and_whether_there_is_more() -> None:
 @pytest.mark.parametrize(
     ("path", "folder", "seen"),
     [
-        ("/work/a/b", "/work", "a/b"),
-        ("/work/a", "/work/", "a"),
-        ("/workshop/a", "/work", "/workshop/a"),
-        ("/work", "/work", "/work"),
-        ("a/b", "/work", "a/b"),
-        ("/work/a", "", "/work/a"),
+        ("/project/a/b", "/project", "a/b"),
+        ("/project/a", "/project/", "a"),
+        ("/workshop/a", "/project", "/workshop/a"),
+        ("/project", "/project", "/project"),
+        ("a/b", "/project", "a/b"),
+        ("/project/a", "", "/project/a"),
         ("C:\\work\\a", "C:\\work", "a"),
     ],
 )

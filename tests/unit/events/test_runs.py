@@ -49,19 +49,24 @@ def test_1_started_tells_how_the_agent_was_started() -> None:
         version="2.1",
         model="opus",
         mode="plan",
-        cwd="/work",
+        cwd="/project",
         output_style="default",
         credentials="subscription",
     )
     meta = RunMeta(
-        cwd="/work", permission_mode="plan", output_style="default", model="opus", version="2.1", billing="subscription"
+        cwd="/project",
+        permission_mode="plan",
+        output_style="default",
+        model="opus",
+        version="2.1",
+        billing="subscription",
     )
     assert run(attached, finish=False) == [Started(engine="claude", resume=TOKEN, title="opus", meta=meta)]
 
 
 def test_1_a_session_known_only_by_its_result_is_started_all_the_same() -> None:
-    opened = SessionOpened(engine="claude", cwd="/work")
-    assert run(opened, ENDED) == [msgspec.structs.replace(STARTED, meta=RunMeta(cwd="/work")), COMPLETED]
+    opened = SessionOpened(engine="claude", cwd="/project")
+    assert run(opened, ENDED) == [msgspec.structs.replace(STARTED, meta=RunMeta(cwd="/project")), COMPLETED]
 
 
 def test_1_without_a_session_there_is_no_started() -> None:
@@ -140,7 +145,7 @@ def test_6_another_session_than_the_one_asked_for_ends_the_run_with_an_error() -
 
 
 def test_6_the_session_asked_for_may_stand_in_the_log() -> None:
-    opened = SessionOpened(engine="claude", cwd="/work", resumed=OTHER)
+    opened = SessionOpened(engine="claude", cwd="/project", resumed=OTHER)
     assert [type(event) for event in run(opened, *BEGIN, ENDED)] == [Completed]
 
 

@@ -133,10 +133,10 @@ def test_last_is_empty_before_any_tool() -> None:
 
 
 def test_cwd_is_found_in_the_system_prompt_or_in_a_later_message() -> None:
-    environment = "# Env\n - Primary working directory: /work/my dir\n - Platform: linux"
-    assert said(user('SCRIPT:["$CWD/x"]'), system=[{"type": "text", "text": environment}]) == "/work/my dir/x"
+    environment = "# Env\n - Primary working directory: /project/my dir\n - Platform: linux"
+    assert said(user('SCRIPT:["$CWD/x"]'), system=[{"type": "text", "text": environment}]) == "/project/my dir/x"
     told = {"role": "system", "content": [{"type": "text", "text": environment}]}
-    assert said(user('SCRIPT:["$CWD"]'), told, system="You are") == "/work/my dir"
+    assert said(user('SCRIPT:["$CWD"]'), told, system="You are") == "/project/my dir"
 
 
 def test_planfile_is_the_last_plan_named_in_the_request() -> None:

@@ -57,7 +57,7 @@ def story(session: SessionId = SESSION, epoch: int = 1) -> list[m.Envelope]:
     """A short session in which two requests are opened: the first is answered and applied, the second waits."""
     first, second, turn = RequestId("r1"), RequestId("r2"), TurnId("t1")
     events: Sequence[m.Event] = (
-        m.SessionOpened(engine="claude", cwd="/work", title="a title"),
+        m.SessionOpened(engine="claude", cwd="/project", title="a title"),
         m.EngineAttached(engine="claude", engine_session_id=EngineSessionId("e1"), model="opus"),
         m.StateChanged(state="running", waiting_for="model"),
         m.TurnStarted(turn=turn, prompts=(PromptId("p1"),)),

@@ -30,7 +30,7 @@ AGENT: Json = {
     "agentCapabilities": {"loadSession": True},
     "agentInfo": {"name": "a", "version": "9"},
 }
-OPTIONS = Options(cwd="/work", asks=True)
+OPTIONS = Options(cwd="/project", asks=True)
 
 
 class Play:

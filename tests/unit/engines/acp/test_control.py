@@ -49,7 +49,7 @@ REQUEST = Request(
 
 
 def in_turn(options: Options | None = None) -> Play:
-    play = Play(options or Options(cwd="/work", asks=True))
+    play = Play(options or Options(cwd="/project", asks=True))
     play.open()
     play.prompt()
     return play
@@ -247,13 +247,13 @@ def test_a_request_that_is_not_acp_is_refused_and_kept() -> None:
 @pytest.mark.parametrize(
     ("options", "option"),
     [
-        (Options(cwd="/work"), "no"),
-        (Options(cwd="/work", allow_tools=()), "no"),
-        (Options(cwd="/work", allow_tools=("Read", "bash")), "yes"),
-        (Options(cwd="/work", allow_tools=("execute",)), "yes"),
-        (Options(cwd="/work", allow_tools=("command",)), "yes"),
-        (Options(cwd="/work", allow_tools=("Bash",), deny_tools=("Bash",)), "no"),
-        (Options(cwd="/work", asks=True, deny_tools=("Bash",)), "no"),
+        (Options(cwd="/project"), "no"),
+        (Options(cwd="/project", allow_tools=()), "no"),
+        (Options(cwd="/project", allow_tools=("Read", "bash")), "yes"),
+        (Options(cwd="/project", allow_tools=("execute",)), "yes"),
+        (Options(cwd="/project", allow_tools=("command",)), "yes"),
+        (Options(cwd="/project", allow_tools=("Bash",), deny_tools=("Bash",)), "no"),
+        (Options(cwd="/project", asks=True, deny_tools=("Bash",)), "no"),
     ],
 )
 def test_without_anybody_to_ask_the_settings_decide_and_nothing_else(options: Options, option: str) -> None:
@@ -270,13 +270,13 @@ def test_without_anybody_to_ask_the_settings_decide_and_nothing_else(options: Op
 
 
 def test_a_tool_is_never_allowed_for_longer_than_once_by_itself() -> None:
-    play = in_turn(Options(cwd="/work", allow_tools=("Bash",)))
+    play = in_turn(Options(cwd="/project", allow_tools=("Bash",)))
     ask(play, offered=[{"optionId": "forever", "name": "Always", "kind": "allow_always"}])
     assert play.frames[-1] == CANCELLED
 
 
 def test_without_anybody_to_ask_a_question_is_declined_and_told() -> None:
-    play = in_turn(Options(cwd="/work"))
+    play = in_turn(Options(cwd="/project"))
     assert question(play) == [
         Notice(
             level="warning",

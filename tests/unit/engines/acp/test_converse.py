@@ -79,11 +79,11 @@ def test_it_introduces_itself_opens_a_session_and_sends_the_prompt_that_waited()
     play.answer("initialize", AGENT)
     events = play.answer("session/new", {"sessionId": SESSION, "modes": MODES})
     assert events == [
-        EngineAttached(engine="acp", engine_session_id=SESSION, version="9", mode="default", cwd="/work"),
+        EngineAttached(engine="acp", engine_session_id=SESSION, version="9", mode="default", cwd="/project"),
         *started(),
     ]
     assert [(frame["method"], frame["params"]) for frame in play.frames[1:]] == [
-        ("session/new", {"cwd": "/work", "mcpServers": []}),
+        ("session/new", {"cwd": "/project", "mcpServers": []}),
         ("session/prompt", {"sessionId": SESSION, "prompt": [text("do it")]}),
     ]
     offered = play.frames[0]["params"]
@@ -92,19 +92,19 @@ def test_it_introduces_itself_opens_a_session_and_sends_the_prompt_that_waited()
 
 
 def test_an_old_session_is_loaded_and_what_is_told_again_is_passed_over() -> None:
-    play = Play(Options(cwd="/work", resume=SESSION))
+    play = Play(Options(cwd="/project", resume=SESSION))
     play.begin()
     play.answer("initialize", AGENT)
     assert play.frames[-1]["method"] == "session/load"
     assert play.update(say("old words"), {"sessionUpdate": "user_message_chunk", "content": text("old prompt")}) == []
     assert play.answer("session/load", {}) == [
-        EngineAttached(engine="acp", engine_session_id=SESSION, reason="resumed", version="9", cwd="/work")
+        EngineAttached(engine="acp", engine_session_id=SESSION, reason="resumed", version="9", cwd="/project")
     ]
 
 
 def test_an_agent_that_can_resume_is_not_made_to_tell_everything_again() -> None:
     agent: Json = {**AGENT, "agentCapabilities": {"loadSession": True, "sessionCapabilities": {"resume": {}}}}
-    play = Play(Options(cwd="/work", resume=SESSION), agent=agent)
+    play = Play(Options(cwd="/project", resume=SESSION), agent=agent)
     play.begin()
     play.answer("initialize", agent)
     assert play.frames[-1]["method"] == "session/resume"
@@ -125,7 +125,7 @@ def test_what_is_told_of_a_session_before_it_exists_comes_after_it() -> None:
 
 
 def test_options_are_set_one_after_another_before_the_first_prompt() -> None:
-    play = Play(Options(cwd="/work", model="big", mode="plan"))
+    play = Play(Options(cwd="/project", model="big", mode="plan"))
     play.prompt()
     play.open(modes=MODES, configOptions=[select("m", "model", "small", "big")])
     assert play.frames[-1]["params"] == {"sessionId": SESSION, "configId": "m", "value": "big"}
@@ -138,8 +138,8 @@ def test_options_are_set_one_after_another_before_the_first_prompt() -> None:
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        (Options(cwd="/work", mode="fast"), "mode: 'fast' cannot be used; expected one of default, plan"),
-        (Options(cwd="/work", model="big"), "acp does not support a choice of model; leave it out"),
+        (Options(cwd="/project", mode="fast"), "mode: 'fast' cannot be used; expected one of default, plan"),
+        (Options(cwd="/project", model="big"), "acp does not support a choice of model; leave it out"),
     ],
 )
 def test_an_option_that_cannot_be_set_fails_the_prompt_instead_of_being_forgotten(options: Options, error: str) -> None:
@@ -150,7 +150,7 @@ def test_an_option_that_cannot_be_set_fails_the_prompt_instead_of_being_forgotte
 
 
 def test_an_option_that_the_agent_refuses_fails_the_prompt() -> None:
-    play = Play(Options(cwd="/work", mode="plan"))
+    play = Play(Options(cwd="/project", mode="plan"))
     play.prompt()
     play.open(modes=MODES)
     assert play.fail("session/set_mode", -32603, "not today")[-1] == ended(
@@ -159,7 +159,7 @@ def test_an_option_that_the_agent_refuses_fails_the_prompt() -> None:
 
 
 def test_without_a_session_every_prompt_fails_with_the_reason() -> None:
-    play = Play(Options(cwd="/work", resume=EngineSessionId("gone")))
+    play = Play(Options(cwd="/project", resume=EngineSessionId("gone")))
     play.prompt()
     play.begin()
     play.answer("initialize", AGENT)
@@ -191,7 +191,7 @@ def test_an_answer_that_is_not_acp_fails_the_start(result: object) -> None:
 
 
 def test_an_agent_that_cannot_load_is_not_asked_to() -> None:
-    play = Play(Options(cwd="/work", resume=SESSION))
+    play = Play(Options(cwd="/project", resume=SESSION))
     play.begin()
     assert play.answer("initialize", {"protocolVersion": 1}) == [
         Notice(level="error", text="acp does not support resuming a session; start a new one", code="start")

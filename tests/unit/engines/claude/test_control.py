@@ -42,7 +42,7 @@ REQUEST = read_request(
             {"tool_name": "Bash", "tool_use_id": "t-1", "input": INPUT, "permission_suggestions": [RULE, MODE]}
         )
     ),
-    "/work",
+    "/project",
 )
 QUESTION = Request(id=RequestId("r-2"), kind="question", title="ask user", input=raw({"questions": [1]}))
 

@@ -27,7 +27,7 @@ from footplate.host.table import start_time
 from footplate.testing.invariants import check_invariants
 from tests.unit.engines.claude.recorded import FILES, VERSIONS, file_of, lines_of, name_of
 
-CWD = "/work/one"
+CWD = "/project/one"
 
 
 def session_id(number: int) -> str:
@@ -46,7 +46,7 @@ class Disk:
         self.env = {"HOME": str(home)}
         self.config = home / ".claude"
 
-    def put(self, number: int, *lines: bytes, folder: str = "-work-one", at: float = 0.0) -> Path:
+    def put(self, number: int, *lines: bytes, folder: str = "-project-one", at: float = 0.0) -> Path:
         path = self.config / "projects" / folder / f"{session_id(number)}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"".join(lines))
@@ -88,7 +88,7 @@ def test_a_list_goes_on_where_the_page_before_stopped(disk: Disk) -> None:
 
 def test_folders_that_share_a_name_are_told_apart_by_their_entries(disk: Disk) -> None:
     disk.put(1, prompt("here"))
-    disk.put(2, prompt("there", cwd="/work-one"))
+    disk.put(2, prompt("there", cwd="/project-one"))
     disk.put(3, prompt("elsewhere", cwd="/x"), folder="-x")
     assert disk.titles(CWD) == ["here"]
     assert disk.titles() == ["elsewhere", "there", "here"]
@@ -98,7 +98,7 @@ def test_what_is_no_session_is_not_listed(disk: Disk) -> None:
     disk.put(1, b"")
     disk.put(2, b'{"type":"mode","mode":"normal"}\n')
     disk.put(3, prompt("of a sub-agent", isSidechain=True))
-    (disk.config / "projects" / "-work-one" / "notes.jsonl").write_bytes(prompt("no"))
+    (disk.config / "projects" / "-project-one" / "notes.jsonl").write_bytes(prompt("no"))
     assert disk.titles() == []
     assert list_sessions({"HOME": "/nonexistent"}).entries == ()
 

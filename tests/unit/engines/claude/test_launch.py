@@ -276,13 +276,13 @@ def test_the_names_of_a_cloud_pass_only_when_it_is_on(switch: str, more: dict[st
 
 def test_what_was_set_on_purpose_wins() -> None:
     settings = ClaudeSettings(
-        env_pass=("SECR*",), env={"A": "1", "PATH": "/opt"}, profile="/profiles/work", max_retries=2
+        env_pass=("SECR*",), env={"A": "1", "PATH": "/opt"}, profile="/profiles/project", max_retries=2
     )
     assert env({**MACHINE, "CLAUDE_CODE_MAX_RETRIES": "7"}, settings, env={"A": "2"}) == {
         **PASSED,
         "SECRET": "s",
         "PATH": "/opt",
-        "CLAUDE_CONFIG_DIR": "/profiles/work",
+        "CLAUDE_CONFIG_DIR": "/profiles/project",
         "CLAUDE_CODE_MAX_RETRIES": "7",
         "A": "2",
     }

@@ -45,7 +45,7 @@ def stands(message: str, *content: object) -> dict[str, object]:
 
 
 def started() -> Translator:
-    translator = Translator(cwd="/work")
+    translator = Translator(cwd="/project")
     feed(translator, {"type": "system", "subtype": "init", "session_id": SESSION})
     return translator
 
@@ -71,7 +71,7 @@ def test_a_call_is_seen_before_its_input_and_completed_by_the_assistant_line() -
         ToolUpdated(call=CALL, input_delta='{"comm'),
         ToolUpdated(call=CALL, input_delta='and":"ls"}'),
         ToolUpdated(
-            call=CALL, title="ls", input=raw({"command": "ls"}), detail=CommandDetail(command="ls", cwd="/work")
+            call=CALL, title="ls", input=raw({"command": "ls"}), detail=CommandDetail(command="ls", cwd="/project")
         ),
     ]
 

@@ -26,7 +26,7 @@ from footplate.events.tools import (
 )
 from tests.unit.engines.claude.playing import raw
 
-CWD = "/work"
+CWD = "/project"
 
 
 @pytest.mark.parametrize(
@@ -43,10 +43,10 @@ CWD = "/work"
         ("KillShell", {"shell_id": "b1"}, "command", "stop b1", CommandDetail(command="", cwd=CWD)),
         (
             "Write",
-            {"file_path": "/work/a/b.txt", "content": "x"},
+            {"file_path": "/project/a/b.txt", "content": "x"},
             "file_change",
             "a/b.txt",
-            FileChangeDetail(changes=(FileChange(path="/work/a/b.txt", new_text="x"),)),
+            FileChangeDetail(changes=(FileChange(path="/project/a/b.txt", new_text="x"),)),
         ),
         (
             "edit",
@@ -66,19 +66,25 @@ CWD = "/work"
         ),
         (
             "NotebookEdit",
-            {"notebook_path": "/work/n.ipynb", "new_source": "1"},
+            {"notebook_path": "/project/n.ipynb", "new_source": "1"},
             "file_change",
             "n.ipynb",
-            FileChangeDetail(changes=(FileChange(path="/work/n.ipynb", new_text="1"),)),
+            FileChangeDetail(changes=(FileChange(path="/project/n.ipynb", new_text="1"),)),
         ),
         (
             "Read",
-            {"file_path": "/work/a", "offset": 3, "limit": 4},
+            {"file_path": "/project/a", "offset": 3, "limit": 4},
             "read",
             "Read a",
-            ReadDetail(path="/work/a", offset=3, limit=4),
+            ReadDetail(path="/project/a", offset=3, limit=4),
         ),
-        ("Glob", {"pattern": "*.py", "path": "/work"}, "search", "*.py", SearchDetail(pattern="*.py", path="/work")),
+        (
+            "Glob",
+            {"pattern": "*.py", "path": "/project"},
+            "search",
+            "*.py",
+            SearchDetail(pattern="*.py", path="/project"),
+        ),
         ("Grep", {"pattern": "def "}, "search", "def", SearchDetail(pattern="def ")),
         ("WebSearch", {"query": "cats"}, "web", "cats", WebDetail(query="cats")),
         ("WebFetch", {"url": "http://a", "prompt": "what"}, "web", "http://a", WebDetail(url="http://a")),
@@ -136,8 +142,8 @@ def test_without_an_input_the_title_is_the_name(given: Raw | None) -> None:
 
 
 def test_a_field_of_the_wrong_type_costs_only_itself() -> None:
-    described = describe_call("Read", raw({"file_path": "/work/a", "offset": "three"}), CWD)
-    assert described.detail == ReadDetail(path="/work/a")
+    described = describe_call("Read", raw({"file_path": "/project/a", "offset": "three"}), CWD)
+    assert described.detail == ReadDetail(path="/project/a")
 
 
 def test_long_titles_and_texts_are_bounded() -> None:
@@ -149,10 +155,10 @@ def test_long_titles_and_texts_are_bounded() -> None:
 @pytest.mark.parametrize(
     ("path", "cwd", "shown"),
     [
-        ("/work/a", "/work", "a"),
-        ("/work/a", "/work/", "a"),
-        ("/workshop/a", "/work", "/workshop/a"),
-        ("/work", "/work", "/work"),
+        ("/project/a", "/project", "a"),
+        ("/project/a", "/project/", "a"),
+        ("/workshop/a", "/project", "/workshop/a"),
+        ("/project", "/project", "/project"),
         ("/a", "", "/a"),
         ("/a", "/", "a"),
     ],

@@ -157,7 +157,7 @@ def test_a_folder_is_named_by_its_letters_and_digits() -> None:
 def test_the_config_folder_is_the_one_that_the_cli_uses() -> None:
     assert config_folder({"HOME": "/home/ada"}) == Path("/home/ada/.claude")
     assert config_folder({"HOME": "/home/ada", "CLAUDE_CONFIG_DIR": "/etc/c"}) == Path("/etc/c")
-    assert config_folder({"HOME": "/home/ada", "CLAUDE_CONFIG_DIR": "/etc/c"}, "~/work") == Path("/home/ada/work")
+    assert config_folder({"HOME": "/home/ada", "CLAUDE_CONFIG_DIR": "/etc/c"}, "~/project") == Path("/home/ada/project")
 
 
 def put(config: Path, folder: str, session: str = SESSION, data: bytes = b"") -> Path:
@@ -169,7 +169,7 @@ def put(config: Path, folder: str, session: str = SESSION, data: bytes = b"") ->
 
 def test_a_session_is_found_in_its_folder_and_else_anywhere(tmp_path: Path) -> None:
     path = put(tmp_path, "-work")
-    assert find_transcript(tmp_path, SESSION, "/work") == path
+    assert find_transcript(tmp_path, SESSION, "/project") == path
     assert find_transcript(tmp_path, SESSION, "/moved") == path
     assert find_transcript(tmp_path, SESSION) == path
     assert find_transcript(tmp_path, "22222222-1111-4111-8111-111111111111") is None

@@ -18,10 +18,10 @@ from footplate.events.ids import EngineSessionId
 from footplate.events.model import EngineAttached, EngineDetached
 from footplate.host.lines import Block
 
-PLAIN = Options(cwd="/work", prompt="do it", one_shot=True)
+PLAIN = Options(cwd="/project", prompt="do it", one_shot=True)
 ENVIRON = {"HOME": "/home/me", "CODEX_HOME": "/c", "OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "no", "SECRET": "no"}
 PASSED = {"HOME": "/home/me", "CODEX_HOME": "/c", "OPENAI_API_KEY": "k"}
-HEAD = ("codex", "exec", "--json", "--skip-git-repo-check", "-C", "/work")
+HEAD = ("codex", "exec", "--json", "--skip-git-repo-check", "-C", "/project")
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_trap_6_the_command_line_is_a_value_and_stdin_is_closed(
     changes: dict[str, object], argv: tuple[str, ...]
 ) -> None:
     options = msgspec.structs.replace(PLAIN, **changes)
-    assert build_launch(options, "codex", ENVIRON) == Spawn(argv=argv, env=PASSED, cwd="/work", stdin=False)
+    assert build_launch(options, "codex", ENVIRON) == Spawn(argv=argv, env=PASSED, cwd="/project", stdin=False)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_conversation_speaks_and_cannot_be_spoken_to() -> None:
                 version="1.2.3",
                 model="m",
                 mode="read-only",
-                cwd="/work",
+                cwd="/project",
             )
         ]
     )

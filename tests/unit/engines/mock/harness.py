@@ -155,7 +155,7 @@ class Client:
         capabilities: Json = {"elicitation": {"form": {}}, "session": {"notices": {}}} if forms else {}
         self.greeting = self.call("initialize", {"protocolVersion": 1, "clientCapabilities": capabilities}).result
 
-    def new_session(self, cwd: str = "/work") -> str:
+    def new_session(self, cwd: str = "/project") -> str:
         result = self.call("session/new", {"cwd": cwd, "mcpServers": []}).result
         assert isinstance(result, dict)
         return str(result["sessionId"])

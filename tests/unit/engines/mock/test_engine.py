@@ -113,7 +113,7 @@ async def test_every_word_gives_a_log_and_a_run_that_keep_their_promises(*, asks
         "demo",
         "crash 3",
     )
-    events = await Talk(Options(cwd="/work", asks=asks)).run(*words)
+    events = await Talk(Options(cwd="/project", asks=asks)).run(*words)
     assert check_invariants(events, finished=True) == []
     answers = [event.answer.partition("\n")[0] for event in events if isinstance(event, TurnEnded)]
     told = "allow" if asks else "reject"
@@ -127,7 +127,7 @@ async def test_every_word_gives_a_log_and_a_run_that_keep_their_promises(*, asks
 @pytest.mark.parametrize("word", ["hello", "permission", "demo", "error", "crash 3", "garbage", "question"])
 async def test_one_prompt_is_one_run(word: str) -> None:
     fold = RunFold()
-    events = await Talk(Options(cwd="/work")).run(word)
+    events = await Talk(Options(cwd="/project")).run(word)
     shown = [each for event in events for each in fold.feed(event)] + list(fold.finish())
     assert check_run(shown) == []
     assert isinstance(shown[0], Started)
@@ -136,28 +136,28 @@ async def test_one_prompt_is_one_run(word: str) -> None:
 
 
 async def test_a_line_that_is_not_json_and_a_line_on_stderr_are_told() -> None:
-    events = await Talk(Options(cwd="/work")).run("garbage", "stderr")
+    events = await Talk(Options(cwd="/project")).run("garbage", "stderr")
     assert [event.raw for event in events if isinstance(event, Unparsed)] == ["this line is not JSON"]
     assert [event.text for event in events if isinstance(event, Notice)] == ["mock: a line on stderr"]
 
 
 async def test_a_session_can_be_resumed_in_another_process_of_the_same_program() -> None:
-    first = await Talk(Options(cwd="/work")).run("remember me")
+    first = await Talk(Options(cwd="/project")).run("remember me")
     session = next(event.engine_session_id for event in first if isinstance(event, EngineAttached))
-    events = await Talk(Options(cwd="/work", resume=session)).run("history")
+    events = await Talk(Options(cwd="/project", resume=session)).run("history")
     attached = next(event for event in events if isinstance(event, EngineAttached))
     assert (attached.engine_session_id, attached.reason) == (session, "resumed")
     assert [event.answer for event in events if isinstance(event, TurnEnded)] == ["remember me"]
 
 
 async def test_a_session_that_never_was_fails_with_the_reason() -> None:
-    events = await Talk(Options(cwd="/work", resume=EngineSessionId("nobody"))).run("hello")
+    events = await Talk(Options(cwd="/project", resume=EngineSessionId("nobody"))).run("hello")
     assert [event.error for event in events if isinstance(event, TurnEnded)] == ["no such session: nobody"]
     assert check_invariants(events, finished=True) == []
 
 
 async def test_options_are_set_in_the_session() -> None:
-    events = await Talk(Options(cwd="/work", model="mock-fast", mode="plan", effort="high")).run("hello")
+    events = await Talk(Options(cwd="/project", model="mock-fast", mode="plan", effort="high")).run("hello")
     assert [event.ok for event in events if isinstance(event, TurnEnded)] == [True]
 
 
@@ -166,18 +166,18 @@ async def test_options_are_set_in_the_session() -> None:
 
 def test_the_program_form_is_a_value_with_an_environment_from_a_list() -> None:
     installed = Installed(engine="mock", program="/usr/bin/python3")
-    options = Options(cwd="/work", env={"EXTRA": "1"})
+    options = Options(cwd="/project", env={"EXTRA": "1"})
     assert MockEngine("stdio").launch(options, installed, ENVIRON) == Spawn(
         argv=("/usr/bin/python3", "-P", "-m", "footplate", "mock-agent"),
         env={"HOME": "/home/me", "FOOTPLATE_MOCK_PACE_MS": "0", "EXTRA": "1"},
-        cwd="/work",
+        cwd="/project",
     )
 
 
 def test_the_task_form_gets_the_same_environment() -> None:
-    launch = MockEngine().launch(Options(cwd="/work"), INSTALLED, ENVIRON)
+    launch = MockEngine().launch(Options(cwd="/project"), INSTALLED, ENVIRON)
     assert isinstance(launch, InProcess)
-    assert (launch.env, launch.cwd) == ({"HOME": "/home/me", "FOOTPLATE_MOCK_PACE_MS": "0"}, "/work")
+    assert (launch.env, launch.cwd) == ({"HOME": "/home/me", "FOOTPLATE_MOCK_PACE_MS": "0"}, "/project")
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_the_task_form_gets_the_same_environment() -> None:
     ],
 )
 def test_what_it_cannot_do_is_refused_by_name(changes: dict[str, object]) -> None:
-    options = msgspec.structs.replace(Options(cwd="/work"), **changes)
+    options = msgspec.structs.replace(Options(cwd="/project"), **changes)
     with pytest.raises(UnsupportedOption, match="mock does not support"):
         MockEngine().launch(options, INSTALLED, ENVIRON)
 

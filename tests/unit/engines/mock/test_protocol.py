@@ -65,7 +65,7 @@ def test_initialize_tells_what_the_agent_can(client: Client) -> None:
 
 
 def test_a_new_session_has_modes_and_options(client: Client) -> None:
-    result = client.call("session/new", {"cwd": "/work", "mcpServers": []}).result
+    result = client.call("session/new", {"cwd": "/project", "mcpServers": []}).result
     assert isinstance(result, dict)
     assert result == {
         "sessionId": result["sessionId"],
@@ -117,7 +117,7 @@ def test_an_unknown_option_or_value_is_refused(client: Client, option: str, valu
         ("session/prompt", {"prompt": []}),
         ("session/set_mode", {"modeId": "plan"}),
         ("session/set_config_option", {"configId": "model", "value": "mock"}),
-        ("session/load", {"cwd": "/work", "mcpServers": []}),
+        ("session/load", {"cwd": "/project", "mcpServers": []}),
     ],
 )
 def test_an_unknown_session_is_told_as_such(client: Client, method: str, params: Json) -> None:
@@ -169,7 +169,7 @@ def test_sessions_are_listed_by_folder_under_their_first_prompt(client: Client) 
 def test_a_loaded_session_tells_its_history_again(client: Client) -> None:
     session = client.new_session()
     client.prompt(session, "hello")
-    assert client.call("session/load", {"sessionId": session, "cwd": "/work", "mcpServers": []}) == Outcome(
+    assert client.call("session/load", {"sessionId": session, "cwd": "/project", "mcpServers": []}) == Outcome(
         updates=[
             {"sessionUpdate": "user_message_chunk", "content": text_block("hello")},
             {"sessionUpdate": "agent_message_chunk", "content": text_block("mock: hello")},
@@ -189,9 +189,9 @@ def test_a_session_outlives_its_agent_in_the_data_folder(form: str, tmp_path: Pa
     agent = start(form, env, tmp_path)
     client = Client(agent)
     assert client.call("session/list", {}).result == {
-        "sessions": [{"sessionId": session, "cwd": "/work", "title": "remember me"}]
+        "sessions": [{"sessionId": session, "cwd": "/project", "title": "remember me"}]
     }
-    client.call("session/load", {"sessionId": session, "cwd": "/work", "mcpServers": []})
+    client.call("session/load", {"sessionId": session, "cwd": "/project", "mcpServers": []})
     texts = [msgspec.json.encode(update) for update in client.prompt(session, "history").updates]
     assert stop(agent) == 0
     assert [b"remember me" in text for text in texts] == [True]

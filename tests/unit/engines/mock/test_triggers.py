@@ -85,8 +85,8 @@ def ended(updates: Sequence[object], stop_reason: str = "end_turn") -> Outcome:
                     "name": "Read",
                     "kind": "read",
                     "status": "in_progress",
-                    "locations": [{"path": "/work/notes.txt"}],
-                    "rawInput": {"path": "/work/notes.txt"},
+                    "locations": [{"path": "/project/notes.txt"}],
+                    "rawInput": {"path": "/project/notes.txt"},
                 },
                 {
                     "sessionUpdate": "tool_call_update",
@@ -303,18 +303,18 @@ def test_a_client_without_forms_gets_the_question_as_options(own_agent: TaskAgen
 
 
 def test_edit_shows_a_diff_and_touches_nothing(client: Client) -> None:
-    diff = {"type": "diff", "path": "/work/src/a.py", "newText": "one\n2\nthree\n", "oldText": "one\ntwo\nthree\n"}
+    diff = {"type": "diff", "path": "/project/src/a.py", "newText": "one\n2\nthree\n", "oldText": "one\ntwo\nthree\n"}
     assert client.prompt(client.new_session(), "edit src/a.py") == ended(
         [
             {
                 "sessionUpdate": "tool_call",
                 "toolCallId": "call-1-edit",
-                "title": "Edit /work/src/a.py",
+                "title": "Edit /project/src/a.py",
                 "name": "Edit",
                 "kind": "edit",
                 "status": "in_progress",
                 "content": [diff],
-                "locations": [{"path": "/work/src/a.py"}],
+                "locations": [{"path": "/project/src/a.py"}],
             },
             {
                 "sessionUpdate": "tool_call_update",
@@ -322,7 +322,7 @@ def test_edit_shows_a_diff_and_touches_nothing(client: Client) -> None:
                 "status": "completed",
                 "content": [diff],
             },
-            say("edit done: the change of /work/src/a.py is made up, nothing was written to disk"),
+            say("edit done: the change of /project/src/a.py is made up, nothing was written to disk"),
         ]
     )
 
@@ -373,7 +373,7 @@ def test_subagent_is_a_call_inside_a_call(client: Client) -> None:
                 "name": "Grep",
                 "kind": "search",
                 "status": "in_progress",
-                "rawInput": {"pattern": "42", "path": "/work"},
+                "rawInput": {"pattern": "42", "path": "/project"},
                 "_meta": inside,
             },
             {
