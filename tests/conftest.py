@@ -26,6 +26,7 @@ LONG = (
     "unit/host/test_sandbox.py",
     "unit/host/test_sweep.py",
     "unit/interfaces/test_local_backend.py",
+    "unit/runtime/test_full_disk.py",
     "unit/runtime/test_memory.py",
     "unit/runtime/test_warm.py",
     "unit/store/test_sqlite_faults.py",
