@@ -571,8 +571,9 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc
 
 def is_ephemeral(event: Event) -> bool:
     """Whether the event is only fanned out and not kept in the log: something durable will replace it."""
-    if isinstance(event, MessageDelta | ThoughtDelta):
+    kind = type(event)  # isinstance of a struct is dear where it is false, which is nearly always
+    if kind is MessageDelta or kind is ThoughtDelta:
         return True
-    return isinstance(event, ToolUpdated) and not (
+    return type(event) is ToolUpdated and not (
         event.title or event.input or event.detail or event.note or event.elapsed_s is not None
     )

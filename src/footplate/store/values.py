@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Generic, Literal, TypeVar
+from typing import Generic, Literal, TypeVar, final
 
 import msgspec
 
@@ -14,6 +14,7 @@ from footplate.events.requests import RequestKind, RequestState
 T = TypeVar("T")
 
 
+@final
 class Encoded(msgspec.Struct, frozen=True, gc=False):
     """An envelope together with its JSON, so that it is encoded once for the log and for every reader."""
 

@@ -108,9 +108,10 @@ async def test_more_sessions_than_are_kept_in_memory(tmp_path: Path, monkeypatch
         names = [SessionId(f"s{place}") for place in range(5)]
         for name in names:
             await begin(store, session=name)
-        for place in range(3):
-            events = [store.append(name, 1, place, story(name)[place : place + 1]) for name in names]
-            assert await asyncio.gather(*events) == [place + 1] * 5
+        for place in range(0, 6, 2):
+            first = [store.append(name, 1, place, story(name)[place : place + 1]) for name in names]
+            second = [store.append(name, 1, place + 1, story(name)[place + 1 : place + 2]) for name in names]
+            assert await asyncio.gather(*first, *second) == [place + 1] * 5 + [place + 2] * 5
         before = await store.projections.sessions()
         assert await store.rebuild_projections() == 5
         assert await store.projections.sessions() == before

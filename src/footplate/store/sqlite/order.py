@@ -18,10 +18,8 @@ class AnyOrder(Protocol[_S_contra]):
     """An order, whatever it gives back."""
 
     durable: bool
-
-    @property
-    def refused(self) -> bool:
-        """Whether it failed already."""
+    error: Exception | None
+    """Why it counts as not done."""
 
     def carry_out(self, subject: _S_contra) -> None:
         """Do it, in the thread. A refusal is kept for the caller; any other error is the thread's to deal with."""
@@ -36,41 +34,35 @@ class AnyOrder(Protocol[_S_contra]):
 class Order(Generic[Subject, T]):
     """One call. The caller may be gone when it is done; that changes nothing for the work."""
 
-    __slots__ = ("_action", "_error", "_future", "_results", "durable")
+    __slots__ = ("_action", "_future", "_result", "durable", "error")
 
     def __init__(self, action: Callable[[Subject], T], future: asyncio.Future[T], *, durable: bool = False) -> None:
         self._action = action
         self._future = future
-        self._results: list[T] = []
-        self._error: Exception | None = None
+        self._result: T
+        self.error: Exception | None = None
         self.durable = durable
-
-    @property
-    def refused(self) -> bool:
-        """Whether it failed already."""
-        return self._error is not None
 
     def carry_out(self, subject: Subject) -> None:
         """Do it (perhaps once more, after a rollback)."""
-        self._results.clear()
-        self._error = None
+        self.error = None
         try:
-            self._results.append(self._action(subject))
+            self._result = self._action(subject)
         except FootplateError as refusal:
-            self._error = refusal
+            self.error = refusal
 
     def fail(self, error: Exception) -> None:
         """Count as not done."""
-        self._error = error
+        self.error = error
 
     def settle(self) -> None:
         """Tell the caller, if it still waits."""
         if self._future.done():
             return
-        if self._error is not None:
-            self._future.set_exception(self._error)
+        if self.error is not None:
+            self._future.set_exception(self.error)
         else:
-            self._future.set_result(self._results[0])
+            self._future.set_result(self._result)
 
 
 def settle_all(orders: Iterable[AnyOrder[Subject]]) -> None:

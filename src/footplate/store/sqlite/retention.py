@@ -61,7 +61,9 @@ class Step:
         before = self._tx.clock() - policy.closed_sessions_age_s
         while self._left > 0:
             found = self._tx.connection.execute(
-                "SELECT session FROM session_rows WHERE state = 'closed' AND updated_at < ? LIMIT 1", (before,)
+                """SELECT session FROM session_rows JOIN log_ends USING (log)
+                WHERE state = 'closed' AND updated_at < ?1 AND time < ?1 LIMIT 1""",
+                (before,),
             ).fetchone()
             if found is None:
                 return True

@@ -120,8 +120,10 @@ class Writer:
         except BaseException:
             transaction.roll_back()
             raise
-        waiting = [order for order in orders if order.durable and not order.refused]
-        ready = [order for order in orders if not order.durable or order.refused]
+        waiting: list[AnyOrder[Transaction]] = []
+        ready: list[AnyOrder[Transaction]] = []
+        for order in orders:
+            (waiting if order.durable and order.error is None else ready).append(order)
         self._syncer.committed(waiting)
         rung = self._bells.heard(transaction.take_rung())
         if ready or rung:
