@@ -52,7 +52,7 @@ class SqliteProjections:
 
     async def session(self, session: SessionId) -> SessionRow | None:
         """The row of a session, if it has any event."""
-        return await self._readers.read(lambda connection: _session(connection, session))
+        return await self._readers.read(_session, session)
 
     async def sessions(
         self, only: SessionFilter | None = None, *, after: str | None = None, limit: int = LIST_LIMIT
@@ -60,7 +60,7 @@ class SqliteProjections:
         """The sessions, the latest active first."""
         check_limit(limit)
         where = _sessions_where(only or SessionFilter(), after)
-        rows = await self._readers.read(lambda connection: _sessions(connection, where, limit + 1))
+        rows = await self._readers.read(_sessions, where, limit + 1)
         return make_page(rows, limit, lambda row: write_mark((row.updated_at, row.session, "")))
 
     async def request(self, session: SessionId, request: RequestId) -> RequestRow | None:
@@ -74,7 +74,7 @@ class SqliteProjections:
         """The requests, the oldest first."""
         check_limit(limit)
         where = _requests_where(only or RequestFilter(), after)
-        rows = await self._readers.read(lambda connection: _requests(connection, where, limit + 1))
+        rows = await self._readers.read(_requests, where, limit + 1)
         return make_page(rows, limit, lambda row: write_mark((row.opened_at, row.session, row.id)))
 
 

@@ -29,16 +29,16 @@ class SqliteJournal:
 
     async def append(self, bodies: Sequence[bytes], *, durable: bool = False) -> int:
         """Write them down in order; the number of the last."""
-        return await self._writer.write(lambda tx: _append(tx, self._name, bodies), durable=durable)
+        return await self._writer.write(_append, self._name, bodies, durable=durable)
 
     async def read(self, after: int = 0, limit: int = READ_LIMIT) -> JournalPage:
         """The entries after a number, and which of those asked for are lost."""
         check_range(after, limit)
-        return await self._readers.read(lambda connection: _read(connection, self._name, after, limit))
+        return await self._readers.read(_read, self._name, after, limit)
 
     async def delete(self) -> None:
         """Forget the journal."""
-        await self._writer.write(lambda tx: _delete(tx, self._name))
+        await self._writer.write(_delete, self._name)
 
 
 def _append(tx: Transaction, name: str, bodies: Sequence[bytes]) -> int:

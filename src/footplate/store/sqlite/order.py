@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar, TypeVarTuple
 
 from footplate.errors import FootplateError
 
 T = TypeVar("T")
 Subject = TypeVar("Subject")
+Given = TypeVarTuple("Given")
 _S_contra = TypeVar("_S_contra", contravariant=True)
 
 
@@ -32,12 +33,23 @@ class AnyOrder(Protocol[_S_contra]):
 
 
 class Order(Generic[Subject, T]):
-    """One call. The caller may be gone when it is done; that changes nothing for the work."""
+    """One call: an action, and what it takes beside its subject.
 
-    __slots__ = ("_action", "_future", "_result", "durable", "error")
+    The caller may be gone when it is done; that changes nothing for the work.
+    """
 
-    def __init__(self, action: Callable[[Subject], T], future: asyncio.Future[T], *, durable: bool = False) -> None:
-        self._action = action
+    __slots__ = ("_action", "_future", "_given", "_result", "durable", "error")
+
+    def __init__(
+        self,
+        action: Callable[[Subject, *Given], T],
+        given: tuple[*Given],
+        future: asyncio.Future[T],
+        *,
+        durable: bool = False,
+    ) -> None:
+        self._action: Callable[..., T] = action
+        self._given = given
         self._future = future
         self._result: T
         self.error: Exception | None = None
@@ -47,7 +59,7 @@ class Order(Generic[Subject, T]):
         """Do it (perhaps once more, after a rollback)."""
         self.error = None
         try:
-            self._result = self._action(subject)
+            self._result = self._action(subject, *self._given)
         except FootplateError as refusal:
             self.error = refusal
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 from footplate.errors import StoreClosed
 from footplate.store.sqlite.faults import translate_fault
 from footplate.store.sqlite.file import StoreFile
-from footplate.store.sqlite.order import AnyOrder, Order, post
+from footplate.store.sqlite.order import AnyOrder, Given, Order, post
 
 T = TypeVar("T")
 
@@ -31,7 +31,7 @@ class Readers:
         self._ended = 0
         self._all_ended: asyncio.Future[None] = self._loop.create_future()
 
-    async def read(self, action: Callable[[sqlite3.Connection], T]) -> T:
+    async def read(self, action: Callable[[sqlite3.Connection, *Given], T], *given: *Given) -> T:
         """Carry out something that only reads."""
         if self._closing:
             raise StoreClosed(str(self._file.path))
@@ -40,7 +40,7 @@ class Readers:
         self._busy += 1
         if self._busy > len(self._threads) and len(self._threads) < self._most:
             self._start()
-        self._orders.put(Order(action, future))
+        self._orders.put(Order(action, given, future))
         return await future
 
     async def stop(self) -> None:

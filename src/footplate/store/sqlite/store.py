@@ -103,7 +103,7 @@ class SqliteStore:
 
     async def claim(self, session: SessionId) -> Lease:
         """Become the one writer of a session."""
-        return await self._writer.write(lambda tx: logs.claim(tx, session), durable=True)
+        return await self._writer.write(logs.claim, session, durable=True)
 
     async def append(
         self,
@@ -116,9 +116,7 @@ class SqliteStore:
     ) -> int:
         """Add events, all or none, after the one numbered `expected_seq`; the number of the last."""
         entries = prepare_entries(session, epoch, expected_seq, events)
-        return await self._writer.write(
-            lambda tx: logs.append(tx, session, epoch, expected_seq, entries), durable=durable
-        )
+        return await self._writer.write(logs.append, session, epoch, expected_seq, entries, durable=durable)
 
     async def sync(self) -> None:
         """Return when everything that was written before is safe from a power cut."""
@@ -129,7 +127,7 @@ class SqliteStore:
     ) -> list[Stored]:
         """The events after a number."""
         check_range(after, limit)
-        return await self._readers.read(lambda connection: logs.read(connection, session, after, limit, epoch))
+        return await self._readers.read(logs.read, session, after, limit, epoch)
 
     async def tail(
         self, session: SessionId, after: int = 0, *, epoch: int | None = None
@@ -142,16 +140,16 @@ class SqliteStore:
 
     async def last_seq(self, session: SessionId) -> int:
         """The number of the last event; 0 when there is none."""
-        return await self._readers.read(lambda connection: logs.last_seq(connection, session))
+        return await self._readers.read(logs.last_seq, session)
 
     async def append_frames(self, session: SessionId, frames: Sequence[Frame]) -> None:
         """Keep raw frames of a session that was claimed."""
-        await self._writer.write(lambda tx: logs.append_frames(tx, session, frames))
+        await self._writer.write(logs.append_frames, session, frames)
 
     async def read_frames(self, session: SessionId, after: int = 0, limit: int = READ_LIMIT) -> list[Frame]:
         """The frames kept for events after that number."""
         check_range(after, limit)
-        return await self._readers.read(lambda connection: logs.read_frames(connection, session, after, limit))
+        return await self._readers.read(logs.read_frames, session, after, limit)
 
     # -------------------------------------------------------------------------------------------- beside
 
@@ -179,18 +177,18 @@ class SqliteStore:
     async def _rebuild(self, num: int, session: SessionId) -> bool:
         """Most of it is folded beside the writer, which then only folds what came since."""
         folding = await self._slow.read(lambda connection: index.fold_log(connection, num, Folding(session)))
-        return await self._writer.write(lambda tx: index.replace_rows(tx, num, folding))
+        return await self._writer.write(index.replace_rows, num, folding)
 
     async def retain(self, policy: RetentionPolicy, budget: int = BUDGET) -> Retained:
         """One step of retention."""
         check_limit(budget)
-        return await self._writer.write(lambda tx: retention.retain(tx, policy, budget))
+        return await self._writer.write(retention.retain, policy, budget)
 
     async def delete_session(self, session: SessionId) -> bool:
         """Remove a session with its log, frames and rows."""
-        if await self._writer.write(lambda tx: logs.hide(tx, session), durable=True) is None:
+        if await self._writer.write(logs.hide, session, durable=True) is None:
             return False
-        while not await self._writer.write(lambda tx: retention.purge(tx, BUDGET)):
+        while not await self._writer.write(retention.purge, BUDGET):
             continue
         return True
 
@@ -225,19 +223,19 @@ class SqliteStore:
                     rows = []
             reader.finish()
             await self._add_imported(num, rows)
-            await self._writer.write(lambda tx: imports.finish(tx, num, folding, epoch), durable=True)
+            await self._writer.write(imports.finish, num, folding, epoch, durable=True)
         except BaseException:
             with suppress(StoreError):  # a store that fails or closes meanwhile does it when it is opened next
-                await asyncio.shield(self._writer.write(lambda tx: imports.abandon_one(tx, num)))
+                await asyncio.shield(self._writer.write(imports.abandon_one, num))
             raise
         return reader.session
 
     async def _add_imported(self, num: int, rows: Sequence[tuple[Stored, int]]) -> None:
-        await self._writer.write(lambda tx: imports.add(tx, num, rows))
+        await self._writer.write(imports.add, num, rows)
 
     async def backup(self, path: Path) -> int:
         """Write a consistent copy beside the running work; its size in bytes."""
-        return await self._slow.read(lambda connection: _back_up(connection, path))
+        return await self._slow.read(_back_up, path)
 
     async def check(self) -> tuple[str, ...]:
         """Look at everything; what is wrong, one line each."""
