@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 
 from footplate.store.bells import Bells
-from footplate.store.values import Message, Stored
+from footplate.store.values import JournalPage, Message, Stored
 
 
 async def follow(
@@ -22,6 +22,20 @@ async def follow(
         for row in rows:
             yield row
             after = row.seq
+
+
+async def follow_pages(
+    bells: Bells, key: str, after: int, read: Callable[[int], Awaitable[JournalPage]]
+) -> AsyncGenerator[JournalPage, None]:
+    """Each page of a journal after a number that has entries or tells of lost ones, for ever."""
+    while True:
+        with bells.listen(key) as bell:
+            page = await read(after)
+            if not page.entries and page.lost is None:
+                await bell
+                continue
+        yield page
+        after = page.entries[-1].number if page.entries else page.last
 
 
 async def wait_for_messages(

@@ -73,6 +73,14 @@ class JournalPage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     lost: tuple[int, int] | None = None
 
 
+class JournalRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One journal in a list: the number of its last entry, and when that was written (None: it is cut)."""
+
+    name: str
+    last: int
+    time: float | None = None
+
+
 class Document(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A value under a key. `version` rises with each change and is never used twice, also after a deletion."""
 

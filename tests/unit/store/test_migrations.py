@@ -88,6 +88,7 @@ async def test_a_store_of_schema_1_is_listed_as_it_was(tmp_path: Path) -> None:
         before = await store.projections.sessions(), await store.projections.requests()
     with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as connection:
         connection.execute("DROP TABLE log_ends")
+        connection.execute("DROP TABLE journals_gone")
         connection.execute("PRAGMA user_version = 1")
     async with await SqliteStore.open(tmp_path) as store:
         assert (await store.projections.sessions(), await store.projections.requests()) == before

@@ -9,11 +9,10 @@ from footplate.store.base import LIST_LIMIT
 from footplate.store.entries import check_limit
 from footplate.store.paging import make_page
 from footplate.store.sqlite.readers import Readers
+from footplate.store.sqlite.rows import LAST_CHARACTER
 from footplate.store.sqlite.transaction import Transaction
 from footplate.store.sqlite.writer import Writer
 from footplate.store.values import Document, Page
-
-LAST_CHARACTER = "\U0010ffff"
 
 
 class SqliteDocuments:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Generic, Protocol, TypeVar, TypeVarTuple
@@ -75,6 +76,28 @@ class Order(Generic[Subject, T]):
             self._future.set_exception(self.error)
         else:
             self._future.set_result(self._result)
+
+
+class Outbox(Generic[Subject]):
+    """Orders that are done, on their way to their callers: one wake-up of the loop for all that are there by then."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._done: deque[AnyOrder[Subject]] = deque()
+        self._called = False
+
+    def put(self, order: AnyOrder[Subject]) -> None:
+        """Send one on its way. From any thread."""
+        self._done.append(order)
+        if not self._called:
+            self._called = True
+            post(self._loop, self._empty)
+
+    def _empty(self) -> None:
+        """On the loop. What is put from here on calls again."""
+        self._called = False
+        while self._done:
+            self._done.popleft().settle()
 
 
 def settle_all(orders: Iterable[AnyOrder[Subject]]) -> None:

@@ -12,7 +12,7 @@ from typing import TypeVar
 from footplate.errors import StoreClosed
 from footplate.store.sqlite.faults import translate_fault
 from footplate.store.sqlite.file import StoreFile
-from footplate.store.sqlite.order import AnyOrder, Given, Order, post
+from footplate.store.sqlite.order import AnyOrder, Given, Order, Outbox, post
 
 T = TypeVar("T")
 
@@ -25,6 +25,7 @@ class Readers:
         self._most = threads
         self._loop = asyncio.get_running_loop()
         self._orders: SimpleQueue[AnyOrder[sqlite3.Connection] | None] = SimpleQueue()
+        self._outbox: Outbox[sqlite3.Connection] = Outbox(self._loop)
         self._threads: list[threading.Thread] = []
         self._busy = 0
         self._closing = False
@@ -33,6 +34,10 @@ class Readers:
 
     async def read(self, action: Callable[[sqlite3.Connection, *Given], T], *given: *Given) -> T:
         """Carry out something that only reads."""
+        return await self.order(action, *given)
+
+    def order(self, action: Callable[[sqlite3.Connection, *Given], T], *given: *Given) -> asyncio.Future[T]:
+        """As `read`, to be waited for later."""
         if self._closing:
             raise StoreClosed(str(self._file.path))
         future: asyncio.Future[T] = self._loop.create_future()
@@ -41,7 +46,7 @@ class Readers:
         if self._busy > len(self._threads) and len(self._threads) < self._most:
             self._start()
         self._orders.put(Order(action, given, future))
-        return await future
+        return future
 
     async def stop(self) -> None:
         """Carry out what was ordered, and end."""
@@ -72,7 +77,7 @@ class Readers:
                     order.carry_out(connection)
                 except Exception as error:  # noqa: BLE001 - it is told to the caller; the thread must go on
                     order.fail(translate_fault(error, self._file.path))
-                post(self._loop, order.settle)
+                self._outbox.put(order)
         finally:
             if connection is not None:
                 connection.close()

@@ -10,6 +10,8 @@ Value = str | bytes | int | float | None
 Row = tuple[Value, ...]
 
 CHUNKS = (64, 16, 4, 1)
+LAST_CHARACTER = "\U0010ffff"
+"""What begins with a prefix comes before the prefix with this."""
 
 
 @cache

@@ -15,25 +15,26 @@ from footplate.errors import InvalidValue, StoreError, StoreFailed, UnknownSessi
 from footplate.events.codec import decode_envelope
 from footplate.events.ids import SessionId
 from footplate.events.model import Envelope
-from footplate.store.base import BUDGET, READ_LIMIT, Lines
+from footplate.store.base import BUDGET, LIST_LIMIT, READ_LIMIT, Lines
 from footplate.store.bells import Bells, session_bell
 from footplate.store.entries import check_limit, check_range, prepare_entries
 from footplate.store.follow import follow
 from footplate.store.migrations.runner import copy_database
+from footplate.store.paging import make_page
 from footplate.store.projection import Folding
 from footplate.store.sqlite import imports, index, logs, retention
 from footplate.store.sqlite.check import find_damage
 from footplate.store.sqlite.documents import SqliteDocuments
 from footplate.store.sqlite.faults import translate_fault
 from footplate.store.sqlite.file import StoreFile
-from footplate.store.sqlite.journal import SqliteJournal
+from footplate.store.sqlite.journal import SqliteJournal, Tails, list_journals
 from footplate.store.sqlite.queue import SqliteQueue
 from footplate.store.sqlite.readers import Readers
 from footplate.store.sqlite.syncer import PERIOD_S
 from footplate.store.sqlite.writer import Writer
 from footplate.store.transfer import Reader, each, write_line, write_title
 from footplate.store.upcast import upcast
-from footplate.store.values import Encoded, Frame, Lease, Retained, RetentionPolicy, Stored
+from footplate.store.values import Encoded, Frame, JournalRow, Lease, Page, Retained, RetentionPolicy, Stored
 
 READERS = 2
 IMPORT_CHUNK = 500
@@ -52,6 +53,7 @@ class SqliteStore:
         self._writer = Writer(file, self._bells, clock, sync_period_s)
         self._readers = Readers(file, READERS)
         self._slow = Readers(file, 1)
+        self._tails = Tails(self._readers, self._bells)
         self._closing: asyncio.Task[None] | None = None
         self.projections = index.SqliteProjections(self._readers)
 
@@ -155,7 +157,15 @@ class SqliteStore:
 
     def journal(self, name: str) -> SqliteJournal:
         """The journal of that name."""
-        return SqliteJournal(name, self._writer, self._readers)
+        return SqliteJournal(name, self._writer, self._readers, self._tails)
+
+    async def journals(
+        self, prefix: str = "", *, after: str | None = None, limit: int = LIST_LIMIT
+    ) -> Page[JournalRow]:
+        """The journals whose names begin so, in order of names."""
+        check_limit(limit)
+        rows = await self._readers.read(list_journals, prefix, after or "", limit + 1)
+        return make_page(rows, limit, lambda row: row.name)
 
     def documents(self, namespace: str) -> SqliteDocuments:
         """The documents of a namespace."""

@@ -8,18 +8,22 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from footplate.events.model import SCHEMA_VERSION, Envelope
+from footplate.store.bells import journal_bell
 from footplate.store.projection import LISTED, RequestRow, SessionRow, fold
 from footplate.store.sqlite.heads import Head, Heads
 from footplate.store.sqlite.rows import Value, insert_rows, insert_values
 from footplate.store.values import Encoded
 
 # An insert that fails undoes the whole group, and so SQLite need not be ready to undo it alone.
+ENTRIES = "INSERT OR ROLLBACK INTO entries (journal, number, time, total, body)"
 EVENTS = "INSERT OR ROLLBACK INTO events (log, seq, epoch, version, body)"
 ENDS = "REPLACE INTO log_ends (log, epoch, seq, time)"
 SESSIONS = "REPLACE INTO session_rows (log, session, state, engine, cwd, open_requests, updated_at, row)"
 REQUESTS = """INSERT INTO request_rows (log, request, session, kind, state, detached, opened_at, row)"""
 _RENEW = """ ON CONFLICT (log, request) DO UPDATE SET kind = excluded.kind, state = excluded.state,
  detached = excluded.detached, opened_at = excluded.opened_at, row = excluded.row"""
+
+JOURNALS_KEPT = 1_024
 
 _encode = msgspec.json.Encoder().encode
 
@@ -35,6 +39,7 @@ class Transaction:
         self.frames_total: int | None = None
         self.rung: set[str] = set()
         self.swept_journal = 0
+        self._entries: list[Value] = []
         self._events: list[Value] = []
         self._ends: dict[int, Envelope] = {}
         self._sessions: dict[int, Head] = {}
@@ -43,6 +48,8 @@ class Transaction:
     def begin(self) -> None:
         """Take the file's write lock."""
         self.heads.trim()
+        if len(self.journals) > JOURNALS_KEPT:
+            self.journals.clear()
         self.connection.execute("BEGIN IMMEDIATE")
 
     def add_events(self, head: Head, entries: Sequence[Encoded]) -> None:
@@ -66,10 +73,24 @@ class Transaction:
         for request in change.requests:
             self._requests[head.num, request.id] = request
 
+    def add_entries(self, head: JournalHead, bodies: Sequence[bytes]) -> None:
+        """Put entries on the end of a journal."""
+        now = self.clock()
+        for body in bodies:
+            head.last += 1
+            head.total += len(body)
+            self._entries += (head.num, head.last, now, head.total, body)
+        self.rung.add(head.bell)
+
     def flush(self) -> None:
-        """Write what was gathered; an order that looks at events or rows itself calls this first."""
-        if not self._events:
-            return
+        """Write what was gathered; an order that looks at events, rows or entries itself calls this first."""
+        if self._entries:
+            insert_values(self.connection, ENTRIES, 5, self._entries)
+            self._entries.clear()
+        if self._events:
+            self._flush_events()
+
+    def _flush_events(self) -> None:
         insert_values(self.connection, EVENTS, 5, self._events)
         ends: list[Value] = []
         for num, last in self._ends.items():
@@ -82,6 +103,7 @@ class Transaction:
         self._forget()
 
     def _forget(self) -> None:
+        self._entries.clear()
         self._events.clear()
         self._ends.clear()
         self._sessions.clear()
@@ -111,9 +133,10 @@ class Transaction:
 class JournalHead:
     """The end of one journal: its row number, last entry, and the running sum of sizes."""
 
-    __slots__ = ("last", "num", "total")
+    __slots__ = ("bell", "last", "num", "total")
 
-    def __init__(self, num: int, last: int, total: int) -> None:
+    def __init__(self, name: str, num: int, last: int, total: int) -> None:
+        self.bell = journal_bell(name)
         self.num = num
         self.last = last
         self.total = total
