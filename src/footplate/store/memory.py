@@ -48,6 +48,10 @@ class _Log:
         self.folding = Folding(session)
 
 
+def _is_full(rows: list[Stored]) -> bool:
+    return len(rows) >= READ_LIMIT
+
+
 class MemoryStore:
     """A `Store` in memory. Durable means nothing here; everything else is as promised."""
 
@@ -140,7 +144,8 @@ class MemoryStore:
     ) -> AsyncGenerator[Stored, None]:
         """The events after a number, and then each new one as it comes."""
         await self.read(session, after, 1, epoch=epoch)
-        async for stored in follow(self._bells, session_bell(session), after, lambda at: self.read(session, at)):
+        key = session_bell(session)
+        async for stored in follow(self._bells, key, after, lambda at: self.read(session, at), _is_full):
             yield stored
 
     async def last_seq(self, session: SessionId) -> int:

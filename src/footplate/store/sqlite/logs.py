@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from footplate.errors import WrongEpoch
 from footplate.events.ids import SessionId
 from footplate.events.model import SCHEMA_VERSION
+from footplate.store.base import READ_LIMIT
 from footplate.store.entries import check_cursor, check_place
 from footplate.store.projection import Index, SessionRow
 from footplate.store.sqlite.heads import Head, find_last_seq
@@ -122,6 +123,11 @@ def read_log(connection: sqlite3.Connection, num: int, session: SessionId, after
             break
     cursor.close()
     return rows
+
+
+def is_full(rows: list[Stored]) -> bool:
+    """Whether a read of the usual length may have stopped before the end."""
+    return len(rows) >= READ_LIMIT or sum(len(row.body) for row in rows) >= READ_BYTES
 
 
 def read_frames(connection: sqlite3.Connection, session: SessionId, after: int, limit: int) -> list[Frame]:

@@ -79,10 +79,14 @@ class Order(Generic[Subject, T]):
 
 
 class Outbox(Generic[Subject]):
-    """Orders that are done, on their way to their callers: one wake-up of the loop for all that are there by then."""
+    """Orders that are done, on their way to their callers: one wake-up of the loop for all that are there by then.
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    `count_done` is told on the loop how many they were.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, count_done: Callable[[int], None]) -> None:
         self._loop = loop
+        self._count_done = count_done
         self._done: deque[AnyOrder[Subject]] = deque()
         self._called = False
 
@@ -96,8 +100,11 @@ class Outbox(Generic[Subject]):
     def _empty(self) -> None:
         """On the loop. What is put from here on calls again."""
         self._called = False
+        count = 0
         while self._done:
             self._done.popleft().settle()
+            count += 1
+        self._count_done(count)
 
 
 def settle_all(orders: Iterable[AnyOrder[Subject]]) -> None:

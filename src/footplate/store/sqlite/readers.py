@@ -25,7 +25,7 @@ class Readers:
         self._most = threads
         self._loop = asyncio.get_running_loop()
         self._orders: SimpleQueue[AnyOrder[sqlite3.Connection] | None] = SimpleQueue()
-        self._outbox: Outbox[sqlite3.Connection] = Outbox(self._loop)
+        self._outbox: Outbox[sqlite3.Connection] = Outbox(self._loop, self._count_done)
         self._threads: list[threading.Thread] = []
         self._busy = 0
         self._closing = False
@@ -41,7 +41,6 @@ class Readers:
         if self._closing:
             raise StoreClosed(str(self._file.path))
         future: asyncio.Future[T] = self._loop.create_future()
-        future.add_done_callback(self._count_done)
         self._busy += 1
         if self._busy > len(self._threads) and len(self._threads) < self._most:
             self._start()
@@ -60,8 +59,8 @@ class Readers:
         for thread in self._threads:
             thread.join()
 
-    def _count_done(self, _future: asyncio.Future[T]) -> None:
-        self._busy -= 1
+    def _count_done(self, count: int) -> None:
+        self._busy -= count
 
     def _start(self) -> None:
         thread = threading.Thread(target=self._run, name=f"footplate-store-read-{len(self._threads)}", daemon=True)

@@ -137,7 +137,8 @@ class SqliteStore:
         """The events after a number, and then each new one as it comes."""
         if epoch is not None:
             await self.read(session, after, 1, epoch=epoch)
-        async for stored in follow(self._bells, session_bell(session), after, lambda at: self.read(session, at)):
+        key = session_bell(session)
+        async for stored in follow(self._bells, key, after, lambda at: self.read(session, at), logs.is_full):
             yield stored
 
     async def last_seq(self, session: SessionId) -> int:
