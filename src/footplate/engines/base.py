@@ -18,6 +18,7 @@ from footplate.events.commands import Command
 from footplate.events.facts import QueryName
 from footplate.events.ids import EngineSessionId
 from footplate.events.model import Event, LimitReached
+from footplate.events.requests import Destination
 from footplate.host.lines import Block
 from footplate.host.resources import ResourceLimits
 from footplate.host.sandbox import Sandbox
@@ -106,6 +107,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     first_turn: int = 1
     epoch: int = 0
     """Tells apart those who talk to one agent process one after the other: an answer is for who asked."""
+
+    grants: tuple[msgspec.Raw, ...] = ()
+    """Suggestions of the engine's own that were taken for the session: each of its processes is to hold them."""
 
     hooks: tuple[HookSpec, ...] = ()
     servers: tuple[ToolServer, ...] = ()
@@ -281,4 +285,15 @@ class Engine(Protocol):
 
     def is_resume_line(self, line: str) -> bool:
         """Whether this one line is nothing but a resume line of this engine."""
+        ...
+
+
+@runtime_checkable
+class Keeping(Engine, Protocol):
+    """An engine that keeps lasting rules in settings of its own, some of which it reads only in folders it trusts."""
+
+    def find_distrust(
+        self, destination: Destination, options: Options, version: str, environ: Mapping[str, str]
+    ) -> str:
+        """Why later processes will not read a rule that is kept there, and what to do; empty when they will."""
         ...

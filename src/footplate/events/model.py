@@ -18,12 +18,14 @@ from footplate.events.ids import (
     MessageId,
     PromptId,
     RequestId,
+    RuleId,
     SessionId,
     TaskId,
     ToolCallId,
     TurnId,
 )
 from footplate.events.requests import Answer, Request
+from footplate.events.rules import SessionRule
 from footplate.events.tools import PlanEntry, ToolDetail, ToolKind, ToolOutcome
 from footplate.events.usage import Usage
 
@@ -433,6 +435,22 @@ class RequestUnanswered(EventBase, frozen=True, kw_only=True):
     reason: str = ""
 
 
+class RuleAdded(EventBase, frozen=True, kw_only=True):
+    """Something is allowed for the session from here on. Comes with the `RequestAnswered` that said so."""
+
+    rule: SessionRule
+    by: str = ""
+    surface: str = ""
+
+
+class RuleRevoked(EventBase, frozen=True, kw_only=True):
+    """What was allowed for the session is not any more; the agent asks again. Follows its `RuleAdded`."""
+
+    rule: RuleId
+    by: str = ""
+    surface: str = ""
+
+
 # --------------------------------------------------------------------------------------------------- else
 
 
@@ -539,6 +557,8 @@ Event = (
     | RequestRejected
     | RequestWithdrawn
     | RequestUnanswered
+    | RuleAdded
+    | RuleRevoked
     | CompactionStarted
     | CompactionEnded
     | LimitReached

@@ -76,6 +76,8 @@ _TABLE: dict[type, _Handler] = dict(
         _on(m.RequestRejected, turn.request_rejected),
         _on(m.RequestWithdrawn, turn.request_withdrawn),
         _on(m.RequestUnanswered, turn.request_unanswered),
+        _on(m.RuleAdded, session.rule_added),
+        _on(m.RuleRevoked, session.rule_revoked),
         _on(m.CompactionStarted, session.compaction_started),
         _on(m.CompactionEnded, session.compaction_ended),
         _on(m.LimitReached, session.limit_reached),

@@ -20,8 +20,7 @@ from footplate.events.base import ResumeToken
 from footplate.events.codec import encode
 from footplate.events.ids import SessionId, TurnId
 from footplate.events.model import SCHEMA_VERSION, Envelope, Event, is_ephemeral
-from footplate.runtime.hub import SPECS
-from footplate.runtime.spec import SessionSpec
+from footplate.runtime.spec import SPECS, SessionSpec
 from footplate.runtime.ulid import new_ulid
 from footplate.store.base import Store
 from footplate.store.transfer import write_line, write_title

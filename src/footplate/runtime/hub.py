@@ -22,13 +22,10 @@ from footplate.runtime.memory import choose_evictions, memory_is_short
 from footplate.runtime.recovery import close_what_was_left
 from footplate.runtime.services import Services
 from footplate.runtime.session import Session
-from footplate.runtime.spec import SessionSpec
+from footplate.runtime.spec import SPECS, SessionSpec
 from footplate.runtime.ulid import new_ulid
 from footplate.store.projection import RequestRow, SessionRow
 from footplate.store.values import Page, RequestFilter, SessionFilter
-
-SPECS = "sessions"
-"""The documents that say how each session was opened."""
 
 ARCHIVED = "archived"
 """The documents that name the sessions that were put aside."""

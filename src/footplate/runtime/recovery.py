@@ -1,4 +1,7 @@
-"""What a process that stopped has left open in a session's log, and the events that close it honestly. Pure."""
+"""What a process that stopped has left open in a session's log, and the events that close it honestly. Pure.
+
+What the session itself asks waits on: no process is needed to answer it.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ def close_what_was_left(view: SessionView) -> list[Event]:
     events += [
         m.RequestWithdrawn(request=each.request.id, reason=STOPPED)
         for each in view.requests
-        if each.state in ("open", "answered")
+        if each.state in ("open", "answered") and not each.request.limit
     ]
     events += [
         m.ToolEnded(call=item.id, ok=False, outcome="lost", note=STOPPED)  # type: ignore[arg-type]

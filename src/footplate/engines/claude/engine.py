@@ -16,11 +16,13 @@ from footplate.engines.claude import resume
 from footplate.engines.claude.conversation import ClaudeConversation
 from footplate.engines.claude.credentials import find_login
 from footplate.engines.claude.features import parse_version
-from footplate.engines.claude.launch import Facts, build_launch
+from footplate.engines.claude.launch import CONFIG_DIR, Facts, build_launch
 from footplate.engines.claude.modes import BYPASS, EFFORTS, MODES, wire_mode
 from footplate.engines.claude.settings import ClaudeSettings
+from footplate.engines.claude.trust import CONFIG_FILE, find_distrust
 from footplate.errors import EngineNotExecutable, EngineNotFound
 from footplate.events.base import ResumeToken
+from footplate.events.requests import Destination
 from footplate.host.environment import build_environment, expand_home
 
 NAME: Final = "claude"
@@ -88,6 +90,15 @@ class ClaudeEngine:
             mode=mode,
             may_bypass=mode == BYPASS or self._settings.dangerously_skip_permissions,
         )
+
+    def find_distrust(
+        self, destination: Destination, options: Options, version: str, environ: Mapping[str, str]
+    ) -> str:
+        """Why later processes will not read a rule that is kept there, and what to do; empty when they will."""
+        given = {**environ, **options.env}
+        named = expand_home(options.profile or self._settings.profile, environ) or given.get(CONFIG_DIR, "")
+        folder = Path(named or given.get("HOME", "/"))
+        return find_distrust(destination, options.cwd, version=version, config=folder / CONFIG_FILE)
 
     def format_resume(self, token: ResumeToken) -> str:
         """The line a person can paste in a terminal."""
