@@ -569,9 +569,12 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc
     source: Source = "engine"
 
 
+_PIECES = (MessageDelta, ThoughtDelta)
+
+
 def is_ephemeral(event: Event) -> bool:
     """Whether the event is only fanned out and not kept in the log: something durable will replace it."""
-    if isinstance(event, MessageDelta | ThoughtDelta):
+    if isinstance(event, _PIECES):
         return True
     return isinstance(event, ToolUpdated) and not (
         event.title or event.input or event.detail or event.note or event.elapsed_s is not None
