@@ -122,6 +122,13 @@ class SessionReducer:
         """The session as it stands. Later events do not change a view that was handed out."""
         return self._draft.snapshot()
 
+    def outline(self) -> SessionView:
+        """The session without its history: no items, tasks or live texts, and of the turns the last one.
+
+        It costs the same however long the session is.
+        """
+        return self._draft.outline()
+
 
 def initial() -> SessionView:
     """The view of a session of which nothing is known yet."""

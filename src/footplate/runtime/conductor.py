@@ -98,8 +98,8 @@ class Conductor:
         if prompt in self._known:
             return
         self._known.add(prompt)
-        queued = m.PromptQueued(prompt=prompt, content=content, position=len(self.log.view().queue))
-        await self.log.publish([queued], source="person", durable=True)
+        queued = m.PromptQueued(prompt=prompt, content=content, position=len(self.log.outline().queue))
+        await self.log.publish([queued], source="person", then=self._state_at_once(), durable=True)
         if not self.busy:
             await self.go_on()
         elif when != "queue" and self.agent is not None:
@@ -131,13 +131,16 @@ class Conductor:
         waiting = self._waiting()
         if self._outdated and self.agent is not None and not self.busy:
             self._replace_agent(self.agent)
-        elif waiting and not self.busy and not self.over and self._parked is None:
+        elif waiting and self._may_begin():
             limit = reached(self.spec.limits, self.spent())
             if limit is not None:
                 await self._halt(limit, "before")
-            elif not open_limit_requests(self.log.view()):
+            elif not open_limit_requests(self.log.outline()):
                 await self._begin(waiting[0])
         await self.tell_state()
+
+    def _may_begin(self) -> bool:
+        return not self.busy and not self.over and self._parked is None
 
     async def _begin(self, first: QueuedPrompt) -> None:
         try:
@@ -147,7 +150,7 @@ class Conductor:
             await self._fail(first.id, problem)
 
     def _waiting(self) -> list[QueuedPrompt]:
-        return [each for each in self.log.view().queue if each.id not in self._sent]
+        return [each for each in self.log.outline().queue if each.id not in self._sent]
 
     async def _hand_over(self, prompt: PromptId, content: tuple[ContentBlock, ...], when: When) -> None:
         if self.agent is None:
@@ -353,15 +356,43 @@ class Conductor:
 
     async def tell_state(self) -> None:
         """Say the state when it has changed; it comes from what the protocol told, never from a guess."""
-        view = self.log.view()
-        state, waiting = self._state(view)
-        if (state, waiting) != (view.state, view.waiting_for):
-            await self.log.publish([m.StateChanged(state=state, waiting_for=waiting)], source="bridge")
+        await self.log.publish((), then=self.news())
 
-    def _state(self, view: SessionView) -> tuple[m.SessionState, m.WaitingFor]:
+    def news(self) -> tuple[Event, ...]:
+        """The state where it has changed: to be said together with what changed it."""
+        return self._news(busy=self.busy)
+
+    def settles(self, events: list[Event]) -> bool:
+        """Whether the state that these events lead to lasts: nothing that we do about them changes it again."""
+        return not any(map(self._moves, events))
+
+    def _state_at_once(self) -> tuple[Event, ...]:
+        """The state to say together with a new prompt: an agent that waits for one gets it right away."""
+        ready = self.agent is not None and not self._outdated and self._may_begin()
+        halted = reached(self.spec.limits, self.spent()) is not None or open_limit_requests(self.log.outline())
+        return self._news(busy=True) if ready and not halted else ()
+
+    def _moves(self, event: Event) -> bool:
+        """Whether the session goes on by itself from here: `tell_state` says the state when it has."""
+        match event:
+            case m.TurnEnded():
+                return not event.ok or bool(self._waiting())
+            case m.RequestOpened() | m.RequestWithdrawn() | m.RequestUnanswered() | m.EngineDetached():
+                return True
+            case _:
+                return False
+
+    def _news(self, *, busy: bool) -> tuple[Event, ...]:
+        view = self.log.outline()
+        state, waiting = self._state(view, busy=busy)
+        if (state, waiting) == (view.state, view.waiting_for):
+            return ()
+        return (m.StateChanged(state=state, waiting_for=waiting),)
+
+    def _state(self, view: SessionView, *, busy: bool) -> tuple[m.SessionState, m.WaitingFor]:
         if any(each.state == "open" for each in view.requests):
             return "waiting", "you"
-        if self.busy:
+        if busy:
             return "running", "tool" if self._running else "model"
         if self._parked is not None:
             return "parked", "limit"
@@ -372,4 +403,4 @@ class Conductor:
 
     def spent(self) -> Spent:
         """What the session has used so far."""
-        return Spent.of(self.log.view().usage, tool_calls=self._tool_calls)
+        return Spent.of(self.log.outline().usage, tool_calls=self._tool_calls)

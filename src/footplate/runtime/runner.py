@@ -100,6 +100,8 @@ class Runner:
                 self._unread -= size
                 self._room.set()
                 yield batch
+                if self._waiting:
+                    await asyncio.sleep(0)  # others get their turn between two batches, however fast they are taken
             if self._held:
                 await self._translate_held()
                 continue

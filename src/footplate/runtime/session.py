@@ -27,6 +27,7 @@ from footplate.events.view import RequestView, SessionView
 from footplate.runtime.agent import Agent
 from footplate.runtime.allowance import Allowance
 from footplate.runtime.conductor import Conductor, Halted, Links, When
+from footplate.runtime.deltas import join_deltas
 from footplate.runtime.desk import Desk
 from footplate.runtime.limits import Limits
 from footplate.runtime.log import SessionLog, Subscription
@@ -268,26 +269,30 @@ class Session:
         await self._allowance.halt(limit, where)
 
     async def _take_batch(self, batch: list[Event]) -> None:
-        await self._mailbox.do(lambda: self._take(batch))
+        await self._mailbox.do_here(lambda: self._take(batch))
 
     async def _take(self, batch: list[Event]) -> None:
-        events = [event for each in batch if (event := self._desk.rename(each)) is not None and self._is_news(event)]
+        renamed = map(self._desk.rename, join_deltas(batch))
+        events = [event for event in renamed if event is not None and self._is_news(event)]
         for event in events:
             self._conductor.follow(event)
-        await self._log.publish(events)
         if all(map(is_ephemeral, events)):
+            await self._log.publish(events)
             return
+        settled = self._conductor.settles(events)
+        await self._log.publish(events, then=self._conductor.news() if settled else ())
         for event in events:
             await self._react(event)
-        await self._conductor.tell_state()
+        if not settled:
+            await self._conductor.tell_state()
 
     def _is_news(self, event: Event) -> bool:
         """Every process says at its start which commands and options it has; once is enough."""
         match event:
             case m.CommandsChanged():
-                return event.commands != self.view().commands
+                return event.commands != self._log.outline().commands
             case m.ConfigChanged():
-                return event.options != self.view().options
+                return event.options != self._log.outline().options
             case _:
                 return True
 
