@@ -17,7 +17,7 @@ import msgspec
 
 from footplate import errors
 from footplate.config.rules import Rule
-from footplate.config.settings import CommonSettings, RuntimeSettings, Settings
+from footplate.config.settings import CommonSettings, HttpSettings, RuntimeSettings, Settings
 from footplate.engines.claude.settings import ClaudeSettings
 from footplate.engines.codex.engine import CodexSettings
 from footplate.engines.mock.engine import MockSettings
@@ -78,7 +78,7 @@ def _value(default: object) -> str:
 def _settings_table(shape: type[msgspec.Struct]) -> list[str]:
     rows = ["| setting | default | meaning |", "|---|---|---|"]
     for field in msgspec.structs.fields(shape):
-        if field.name in ("engines", "runtime"):
+        if field.name in ("engines", "runtime", "http"):
             continue
         default = field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
         rows.append(f"| `{field.name}` | {_value(default)} | {_meaning(field.type)} |")
@@ -110,6 +110,8 @@ def render_settings() -> str:
         *_settings_table(Settings),
         "\n## `[runtime]`\n",
         *_settings_table(RuntimeSettings),
+        "\n## `[http]`\n",
+        *_settings_table(HttpSettings),
         "\n## `[[rules]]`\n",
         *_settings_table(Rule),
         "\n## Every engine: `[engines.<name>]`\n",
