@@ -25,6 +25,7 @@ LONG = (
     "unit/host/test_resources.py",
     "unit/host/test_sandbox.py",
     "unit/host/test_sweep.py",
+    "unit/interfaces/http/test_sessions_api.py",
     "unit/interfaces/test_local_backend.py",
     "unit/runtime/test_full_disk.py",
     "unit/runtime/test_memory.py",

@@ -187,6 +187,7 @@ class Conductor:
             max_budget_usd=remaining_money(self.spec.limits, self.spent()),
             env=self.spec.env,
             profile=self.spec.profile,
+            json_schema=self.spec.output_schema,
             sandbox=read_sandbox(common),
             resources=agent_resources(self.spec.limits, common),
         )

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from footplate.config.settings import Settings
 from footplate.interfaces.http.meters import Meters
+from footplate.interfaces.http.news import Attention
 from footplate.runtime.access import Access
 from footplate.runtime.hub import Hub
 from footplate.runtime.service import Service
@@ -32,6 +33,7 @@ class Api:
         self.data: Path = service.data
         self.access = access
         self.meters = Meters()
+        self.attention = Attention(self.store)
         self.started_at = time.time()
         self.stopping = asyncio.Event()
         self._endings: set[Callable[[], None]] = set()
@@ -55,5 +57,7 @@ async def open_api(service: Service, access: Access) -> AsyncIterator[Api]:
     """The services, for as long as the block lasts."""
     async with AsyncExitStack() as stack:
         api = Api(service, access)
+        api.attention.follow(service.services.bulletin.subscribe)
+        stack.push_async_callback(api.attention.close)
         stack.callback(api.stop)
         yield api

@@ -51,7 +51,17 @@ from footplate.interfaces.http.request_log import log_call
 from footplate.interfaces.http.routing import JSON, SOCKET, Found, Route, Routes, RouteTable
 from footplate.runtime.access import Grant
 
-RESOURCES: Final = ("root",)
+RESOURCES: Final = (
+    "root",
+    "sessions",
+    "prompts",
+    "session_facts",
+    "session_events",
+    "session_socket",
+    "requests",
+    "attention",
+    "tokens",
+)
 """The modules of resources, each with its `routes`."""
 
 log = logging.getLogger("footplate.http")

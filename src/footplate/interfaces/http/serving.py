@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Final
 
 import msgspec
@@ -17,6 +17,7 @@ from footplate.interfaces.http.app import App
 from footplate.interfaces.http.wire import make_protocol
 
 BACKLOG: Final = 1024
+TICK_S: Final = 1.0
 SOCKET_MESSAGE: Final = 64 * 1024 * 1024
 
 
@@ -30,7 +31,7 @@ class Tls(msgspec.Struct, frozen=True, kw_only=True):
 class Listening:
     """A server that takes calls. `url` is its address as a caller on this machine writes it."""
 
-    def __init__(self, url: str, server: uvicorn.Server, api: Api) -> None:
+    def __init__(self, url: str, server: _Server, api: Api) -> None:
         self.url = url
         self._server = server
         self._api = api
@@ -38,7 +39,7 @@ class Listening:
     def stop(self) -> None:
         """Take no more calls; streams end, running calls have until the deadline."""
         self._api.stop()
-        self._server.should_exit = True
+        self._server.quit.set()
 
 
 class _Server(uvicorn.Server):
@@ -47,6 +48,15 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.ready = asyncio.Event()
+        self.quit = asyncio.Event()
+
+    async def main_loop(self) -> None:
+        """Until somebody quits; the date in our answers is renewed every second."""
+        while not self.quit.is_set():
+            await self.on_tick(0)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(TICK_S):
+                    await self.quit.wait()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to listen, and say so."""
