@@ -22,6 +22,8 @@ from footplate.engines.claude.settings import ClaudeSettings
 from footplate.engines.codex.engine import CodexSettings
 from footplate.engines.mock.engine import MockSettings
 from footplate.interfaces.cli.app import COMMANDS
+from footplate.interfaces.http.app import all_routes
+from footplate.interfaces.http.openapi import render_openapi
 from footplate.main import command_line
 
 REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
@@ -124,7 +126,17 @@ def render_settings() -> str:
     return "\n".join(lines) + "\n"
 
 
-PAGES = {"cli.md": render_cli, "errors.md": render_errors, "settings.md": render_settings}
+def render_api() -> str:
+    """The HTTP API as OpenAPI."""
+    return render_openapi(all_routes()).decode()
+
+
+PAGES = {
+    "cli.md": render_cli,
+    "errors.md": render_errors,
+    "settings.md": render_settings,
+    "../openapi.json": render_api,
+}
 
 
 def stale() -> list[str]:

@@ -5,6 +5,7 @@
     │   ├── InvalidValue          a value that cannot be used
     │   ├── UnknownEngine         no engine of that name
     │   ├── UnknownSession        no session of that id
+    │   │   └── UnknownEntry        no entry of that name in a folder's config
     │   ├── SessionBusy           another writer holds the engine's session
     │   ├── SessionOver           the session is closed
     │   ├── UnknownRequest        the agent asked no such thing
@@ -23,12 +24,14 @@
     │   ├── WrongShape            JSON that does not have the fields it should
     │   ├── ClientTooSlow         the rest of the request did not come in time
     │   └── SwitchedOff           a part that the operator has not switched on, or that this machine lacks
+    │       └── DesktopMissing      there is no desktop on this machine
     ├── EngineError             the agent's side
     │   ├── EngineNotFound        its program is not on this machine
     │   ├── EngineNotExecutable   its program cannot be started
     │   ├── EngineRefused         it will not start like this (root, licence, folder)
     │   ├── EngineDeclined        it runs and will not do what was asked
     │   ├── EngineSilent          it does not answer in time
+    │   ├── InstallFailed         its program could not be installed
     │   └── EngineGone            it died, or its pipes are closed
     ├── HostError               the machine's side
     │   ├── KeeperGone            the parent of the agents is not there any more
@@ -109,6 +112,14 @@ class UnknownSession(RequestError):
     def __init__(self, session: str) -> None:
         self.session = session
         super().__init__(f"no session {session!r}; `footplate sessions` lists the known ones")
+
+
+class UnknownEntry(UnknownSession):
+    """No entry of that name in a folder's config; the published clients know it by the code of a missing session."""
+
+    def __init__(self, entry: str) -> None:
+        self.session = entry
+        RequestError.__init__(self, entry)
 
 
 class SessionBusy(RequestError):
@@ -305,6 +316,21 @@ class SwitchedOff(RequestError):
     status: ClassVar[int] = 503
 
 
+class DesktopMissing(SwitchedOff):
+    """There is no desktop on this machine, with what one would need."""
+
+    code: ClassVar[str] = "desktop_dependencies_missing"
+    title: ClassVar[str] = "Desktop dependencies missing"
+
+    def __init__(self, missing: tuple[str, ...], install_command: str) -> None:
+        self.missing = missing
+        self.install_command = install_command
+        super().__init__(
+            f"Desktop dependencies are not installed: {', '.join(missing)}. This version of Footplate drives no "
+            f"desktop; `{install_command}` brings the tools that a later one will use"
+        )
+
+
 class EngineError(FootplateError):
     """Something on the agent's side."""
 
@@ -377,6 +403,18 @@ class EngineSilent(EngineError):
         self.asked = asked
         self.waited_s = waited_s
         super().__init__(f"{engine} did not answer {asked} within {waited_s:g} s; try again, or end the agent")
+
+
+class InstallFailed(EngineError):
+    """The agent's program could not be installed."""
+
+    code: ClassVar[str] = "install_failed"
+    title: ClassVar[str] = "Install failed"
+    status: ClassVar[int] = 500
+
+    def __init__(self, engine: str, reason: str) -> None:
+        self.engine = engine
+        super().__init__(f"{engine} could not be installed: {reason}")
 
 
 class EngineGone(EngineError):

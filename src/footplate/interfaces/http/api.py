@@ -15,6 +15,7 @@ from pathlib import Path
 from footplate.config.settings import Settings
 from footplate.interfaces.http.meters import Meters
 from footplate.interfaces.http.news import Attention
+from footplate.interfaces.http.routing import Route
 from footplate.runtime.access import Access
 from footplate.runtime.hub import Hub
 from footplate.runtime.service import Service
@@ -35,6 +36,9 @@ class Api:
         self.meters = Meters()
         self.attention = Attention(self.store)
         self.started_at = time.time()
+        self.agents_since: dict[str, float] = {}
+        """Since when a connection to an agent lives, on the monotonic clock; the doors of ACP note it here."""
+        self.routes: tuple[Route, ...] = ()
         self.stopping = asyncio.Event()
         self._endings: set[Callable[[], None]] = set()
 

@@ -53,6 +53,7 @@ from footplate.runtime.access import Grant
 
 RESOURCES: Final = (
     "root",
+    "about",
     "sessions",
     "prompts",
     "session_facts",
@@ -61,6 +62,12 @@ RESOURCES: Final = (
     "requests",
     "attention",
     "tokens",
+    "history",
+    "overview",
+    "agents",
+    "folder_config",
+    "desktop",
+    "retired",
 )
 """The modules of resources, each with its `routes`."""
 
@@ -79,7 +86,8 @@ def all_routes(resources: Iterable[str] = RESOURCES) -> tuple[Route, ...]:
 
 def build_app(api: Api, doors: Doors) -> App:
     """The application over these services."""
-    return App(api, RouteTable(all_routes()), Guard(doors, api.access))
+    api.routes = all_routes()
+    return App(api, RouteTable(api.routes), Guard(doors, api.access))
 
 
 class App:

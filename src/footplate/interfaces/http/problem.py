@@ -7,7 +7,16 @@ from typing import Final
 import msgspec
 from starlette.responses import Response
 
-from footplate.errors import AlreadyAnswered, EndpointUnknown, FootplateError, MethodNotAllowed, NotFound, TokenInvalid
+from footplate.errors import (
+    AlreadyAnswered,
+    DesktopMissing,
+    EndpointUnknown,
+    FootplateError,
+    MethodNotAllowed,
+    NotFound,
+    TokenInvalid,
+    UnknownEngine,
+)
 
 MEDIA: Final = "application/problem+json"
 URN: Final = "urn:sandbox-agent:error:"
@@ -16,7 +25,14 @@ URN: Final = "urn:sandbox-agent:error:"
 INTERNAL: Final = "internal_error"
 
 
-class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename={"session_id": "sessionId"}):
+RENAMED: Final = {
+    "session_id": "sessionId",
+    "install_command": "installCommand",
+    "missing_dependencies": "missingDependencies",
+}
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename=RENAMED):
     """What went wrong, as RFC 9457 puts it. `type` is stable; `detail` is for people."""
 
     type: str
@@ -30,6 +46,9 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, ren
     answered_by: str = ""
     answered_from: str = ""
     answered_at: float | None = None
+    code: str = ""
+    install_command: str = ""
+    missing_dependencies: tuple[str, ...] = ()
 
 
 def problem_of(error: BaseException) -> Problem:
@@ -68,6 +87,15 @@ def problem_of(error: BaseException) -> Problem:
 
 def _more(error: FootplateError) -> dict[str, object]:
     match error:
+        case DesktopMissing():
+            return {
+                "detail": str(error),
+                "code": error.code,
+                "install_command": error.install_command,
+                "missing_dependencies": error.missing,
+            }
+        case UnknownEngine():
+            return {"agent": error.name}
         case NotFound():
             return {"details": {"id": error.name, "resource": error.resource}}
         case AlreadyAnswered():

@@ -10,7 +10,8 @@ from msgspec import Meta
 from footplate.config.rules import Rule
 from footplate.errors import NotFound
 from footplate.events.content import ContentBlock
-from footplate.events.ids import MessageId, PromptId, TaskId, TurnId
+from footplate.events.ids import MessageId, PromptId, RuleId, TaskId, TurnId
+from footplate.events.rules import SessionRule
 from footplate.events.view import QueuedPrompt, SessionView
 from footplate.interfaces.http.call import Call
 from footplate.interfaces.http.routing import Routes
@@ -240,7 +241,7 @@ class SessionRules(msgspec.Struct, frozen=True, kw_only=True):
     """What answers permissions before anybody is asked: the operator's rules, then those of the session."""
 
     operator: tuple[Rule, ...]
-    session: tuple[Rule, ...]
+    session: tuple[SessionRule, ...]
 
 
 @routes.get(
@@ -255,14 +256,15 @@ async def rules(call: Call) -> SessionRules:
     return SessionRules(operator=call.api.services.rules, session=live.rules())
 
 
-@routes.post(
-    "/api/sessions/{session}/rules/revoke",
+@routes.delete(
+    "/api/sessions/{session}/rules/{rule}",
     scope="drive",
     summary="Take back what was allowed for the session",
-    answer=SessionRules,
-    problems=(404, 409),
+    problems=(404, 409, 502, 504),
 )
-async def revoke_rule(call: Call, body: Rule) -> SessionRules:
+async def revoke_rule(call: Call) -> None:
     live = await call.session()
-    await live.revoke(body)
-    return SessionRules(operator=call.api.services.rules, session=live.rules())
+    rule = RuleId(call.params["rule"])
+    if all(each.id != rule for each in live.rules()):
+        raise NotFound("rule", rule)
+    await live.revoke(rule, by=call.grant.name, surface="api")

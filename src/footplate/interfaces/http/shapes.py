@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-from footplate.config.rules import Rule
 from footplate.events.ids import EngineSessionId, SessionId, TurnId
 from footplate.events.model import SessionState, WaitingFor
 from footplate.events.view import SessionView
@@ -63,7 +62,6 @@ class SessionDetail(SessionView, frozen=True, kw_only=True):
     engine_session_id: EngineSessionId | None = None
     effort: str = ""
     session_limits: Limits = Limits()
-    rules: tuple[Rule, ...] = ()
     modes: tuple[str, ...] = ()
     efforts: tuple[str, ...] = ()
     resume_line: str = ""
@@ -79,7 +77,6 @@ class SessionDetail(SessionView, frozen=True, kw_only=True):
             engine_session_id=view.resume.value if view.resume is not None else None,
             effort=session.spec.effort,
             session_limits=session.spec.limits,
-            rules=session.rules(),
             **shared,
             **more,  # type: ignore[arg-type]
         )
