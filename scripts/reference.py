@@ -16,6 +16,7 @@ import click
 import msgspec
 
 from footplate import errors
+from footplate.config.notify import Hook
 from footplate.config.rules import Rule
 from footplate.config.settings import CommonSettings, HttpSettings, RuntimeSettings, Settings
 from footplate.engines.claude.settings import ClaudeSettings
@@ -116,6 +117,8 @@ def render_settings() -> str:
         *_settings_table(RuntimeSettings),
         "\n## `[http]`\n",
         *_settings_table(HttpSettings),
+        "\n## `[[notify]]`\n",
+        *_settings_table(Hook),
         "\n## `[[rules]]`\n",
         *_settings_table(Rule),
         "\n## Every engine: `[engines.<name>]`\n",

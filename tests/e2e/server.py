@@ -6,7 +6,8 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -40,6 +41,13 @@ class RunningServer:
         """Everything it says at its start is there."""
         assert self._ready.wait(START_S), self.output
         assert self.process.poll() is None, self.output
+
+    def wait_for(self, seen: Callable[[list[str]], bool]) -> None:
+        """Wait until its output shows it."""
+        deadline = time.monotonic() + START_S
+        while not seen(self.lines):
+            assert time.monotonic() < deadline, self.output
+            time.sleep(0.02)
 
     @property
     def output(self) -> str:

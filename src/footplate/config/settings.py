@@ -16,6 +16,7 @@ from typing import Annotated, Literal, TypeVar
 import msgspec
 from msgspec import Meta
 
+from footplate.config.notify import Hook
 from footplate.config.places import settings_file
 from footplate.config.rules import Rule
 from footplate.errors import ConfigError
@@ -73,6 +74,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ] = ()
     runtime: Annotated[RuntimeSettings, Meta(description="`[runtime]`, see below")] = RuntimeSettings()
     http: Annotated[HttpSettings, Meta(description="`[http]`, see below")] = HttpSettings()
+    notify: Annotated[
+        tuple[Hook, ...], Meta(description="whom to tell when a session needs you, finished, failed: `[[notify]]`")
+    ] = ()
     engines: dict[str, Section] = {}
 
 

@@ -169,6 +169,7 @@ class Conductor:
             return
         options = msgspec.structs.replace(self._options(), mcp=await self._servers())
         self.agent = await Agent.start(self.services, self._engine, options, self._take)
+        self.agent.name(self.log.session)
         self._outdated = False
 
     def _options(self) -> Options:

@@ -24,6 +24,7 @@ from footplate.interfaces.http.request_log import LineFormatter
 from footplate.interfaces.http.serving import Listening, Tls, bind, listen
 from footplate.runtime.backend import HubBackend
 from footplate.runtime.link import SOCKET_NAME, LinkServer
+from footplate.runtime.notify import Notifier
 from footplate.runtime.service import open_service
 
 FAILED: Final = 1
@@ -43,6 +44,7 @@ async def run_server(wanted: Wanted, environ: Mapping[str, str], settings: Setti
         service = await stack.enter_async_context(open_service(environ, settings))
         backend = HubBackend(service.hub, settings)
         await stack.enter_async_context(LinkServer.open(backend, service.data / SOCKET_NAME))
+        await stack.enter_async_context(Notifier.open(service.services))
         entry = await open_access(service.services.store, wanted)
         api = await stack.enter_async_context(open_api(service, entry.access))
         app = build_app(api, wanted.doors(settings.http.allowed_hosts))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import httpx
@@ -24,24 +24,33 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Stream:
-    """An open stream of events."""
+    """An open stream of events, read from the socket itself: nothing is buffered, nothing is left behind."""
 
-    def __init__(self, response: httpx.Response) -> None:
-        self.response = response
-        self._lines = response.aiter_lines()
+    def __init__(self, reader: asyncio.StreamReader) -> None:
+        self._reader = reader
+        self._rest = b""
+        self.status = 0
+        self.headers: dict[str, str] = {}
+
+    async def begin(self) -> None:
+        """Read the head of the answer."""
+        first, *lines = (await self._reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+        self.status = int(first.split()[1])
+        self.headers = dict(line.split(": ", 1) for line in lines if line)
 
     async def next(self) -> Told | None:
         """The next event; None when the stream has ended."""
-        event = number = ""
-        async for line in self._lines:
-            name, _, value = line.partition(": ")
-            if name == "event":
-                event = value
-            elif name == "id":
-                number = value
-            elif name == "data":
-                return Told(event=event, id=number, data=json.loads(value))
-        return None
+        while True:
+            while b"\n\n" not in self._rest:
+                size = int(await self._reader.readline(), 16)
+                chunk = await self._reader.readexactly(size + 2)
+                if not size:
+                    return None
+                self._rest += chunk[:-2]
+            block, _, self._rest = self._rest.partition(b"\n\n")
+            fields = dict(line.split(": ", 1) for line in block.decode().split("\n"))
+            if "data" in fields:
+                return Told(event=fields.get("event", ""), id=fields.get("id", ""), data=json.loads(fields["data"]))
 
     async def until(self, wanted: Callable[[Told], bool]) -> list[Told]:
         """Everything up to the first one that is wanted."""
@@ -60,11 +69,23 @@ class Stream:
 
 @asynccontextmanager
 async def stream(client: httpx.AsyncClient, path: str, **headers: str) -> AsyncIterator[Stream]:
-    """The stream at that path."""
-    async with client.stream("GET", path, headers=headers) as response:
-        assert response.status_code == 200, await response.aread()
-        assert response.headers["content-type"] == "text/event-stream"
-        yield Stream(response)
+    """The stream at that path, as this client would ask for it."""
+    url = client.base_url
+    asked = {"host": url.netloc.decode(), "authorization": client.headers.get("authorization", ""), **headers}
+    head = "".join(f"{name}: {value}\r\n" for name, value in asked.items() if value)
+    reader, writer = await asyncio.open_connection(url.host, url.port)
+    try:
+        writer.write(f"GET {path} HTTP/1.1\r\n{head}\r\n".encode())
+        events = Stream(reader)
+        async with asyncio.timeout(DEADLINE_S):
+            await events.begin()
+        assert events.status == 200
+        assert events.headers["content-type"] == "text/event-stream"
+        yield events
+    finally:
+        writer.close()
+        with suppress(ConnectionError):
+            await writer.wait_closed()
 
 
 async def post(client: httpx.AsyncClient, path: str, status: int = 200, **body: object) -> Json:
