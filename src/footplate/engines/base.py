@@ -17,7 +17,7 @@ from footplate.events.base import OptionalRaw, ResumeToken
 from footplate.events.commands import Command
 from footplate.events.facts import QueryName
 from footplate.events.ids import EngineSessionId
-from footplate.events.model import Event, LimitReached
+from footplate.events.model import ConfigOption, Event, LimitReached
 from footplate.events.requests import Destination
 from footplate.host.lines import Block
 from footplate.host.resources import ResourceLimits
@@ -43,6 +43,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     max_budget: bool = False
     background: bool = False
     multiplex: bool = False
+    mcp: bool = False
     chooses_session_id: bool = False
     modes: tuple[str, ...] = ()
     efforts: tuple[str, ...] = ()
@@ -54,6 +55,22 @@ class Installed(msgspec.Struct, frozen=True, kw_only=True):
     engine: str
     program: str = ""
     version: str = ""
+
+
+CredentialKind = Literal["api_key", "oauth"]
+
+
+class Credential(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A credential that was found: where, of which kind, until when. Its value is not here."""
+
+    kind: CredentialKind
+    source: str
+    """A file, `environment`, or the section of the settings."""
+    field: str = ""
+    expires_at: float | None = None
+    expired: bool = False
+    used_by_cli: bool = False
+    """Whether the agent's own program would use it as it lies."""
 
 
 class HookSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,6 +96,19 @@ class ToolServer(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     tools: tuple[ToolSpec, ...]
     version: str = "1"
+
+
+class McpServer(msgspec.Struct, frozen=True, kw_only=True):
+    """An MCP server of its own for the agent: a program (`command`), or an address (`url`)."""
+
+    name: str
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = {}
+    cwd: str = ""
+    url: str = ""
+    headers: Mapping[str, str] = {}
+    transport: Literal["http", "sse"] = "http"
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,6 +143,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
     hooks: tuple[HookSpec, ...] = ()
     servers: tuple[ToolServer, ...] = ()
+    mcp: tuple[McpServer, ...] = ()
     profile: str = ""
     sandbox: Sandbox | None = None
     resources: ResourceLimits = ResourceLimits()
@@ -296,4 +327,35 @@ class Keeping(Engine, Protocol):
         self, destination: Destination, options: Options, version: str, environ: Mapping[str, str]
     ) -> str:
         """Why later processes will not read a rule that is kept there, and what to do; empty when they will."""
+        ...
+
+
+@runtime_checkable
+class Described(Protocol):
+    """An engine that tells, without being started, what can be chosen and which credentials are there."""
+
+    def credentials(self, environ: Mapping[str, str]) -> tuple[Credential, ...]:
+        """The credentials on this machine; no value of any."""
+        ...
+
+    def choices(self, environ: Mapping[str, str]) -> tuple[ConfigOption, ...]:
+        """Models, modes and efforts that work here."""
+        ...
+
+    @property
+    def needs_login(self) -> bool:
+        """Whether it can do nothing without a credential."""
+        ...
+
+
+@runtime_checkable
+class Installable(Protocol):
+    """An engine whose program Footplate can install into its data folder."""
+
+    def plan_install(self, environ: Mapping[str, str], version: str) -> Spawn:
+        """The command that fetches it; an empty version means the latest."""
+        ...
+
+    def settle_install(self, environ: Mapping[str, str]) -> str:
+        """Put what was fetched in its place; where the program is. Raises `InstallFailed`."""
         ...

@@ -11,6 +11,7 @@ import msgspec
 from footplate.engines.base import Engine, Options, Query
 from footplate.errors import StoreError
 from footplate.events.commands import Command
+from footplate.events.ids import SessionId
 from footplate.events.model import EngineDetached, Event
 from footplate.host.locks import SessionLock
 from footplate.runtime.runner import Runner
@@ -56,6 +57,10 @@ class Agent:
     def _free(self) -> None:
         if self._lock is not None:
             self._lock.release()
+
+    def name(self, session: SessionId) -> None:
+        """Say whose agent this is; its frames are logged under that."""
+        self._runner.session = session
 
     def prepare(self, command: Command) -> tuple[bytes, ...]:
         """The frames of a command, checked and not yet written."""

@@ -25,7 +25,7 @@ from footplate.runtime.session import Session
 from footplate.runtime.spec import SPECS, SessionSpec
 from footplate.runtime.ulid import new_ulid
 from footplate.store.projection import RequestRow, SessionRow
-from footplate.store.values import Page, RequestFilter, SessionFilter
+from footplate.store.values import Lease, Page, RequestFilter, SessionFilter
 
 ARCHIVED = "archived"
 """The documents that name the sessions that were put aside."""
@@ -65,7 +65,7 @@ class Hub:
         session = SessionId(new_ulid())
         await self._services.store.documents(SPECS).put(session, msgspec.json.encode(spec), expect=0)
         lease = await self._services.store.claim(session)
-        made = Session(self._services, engine, spec, SessionLog(self._services.store, lease, SessionReducer()))
+        made = Session(self._services, engine, spec, self._log(lease, SessionReducer()))
         await made.begin(title=title, resume=resume)
         self._live[session] = made
         return made
@@ -154,11 +154,16 @@ class Hub:
         reducer = SessionReducer()
         async for envelope in self._read(session):
             reducer.apply(envelope)
-        log = SessionLog(self._services.store, lease, reducer)
+        log = self._log(lease, reducer)
         await log.publish(close_what_was_left(log.view()), source="bridge")
         session_again = Session(self._services, self._engine(spec.engine), spec, log)
         await session_again.take_up()
         return session_again
+
+    def _log(self, lease: Lease, reducer: SessionReducer) -> SessionLog:
+        log = SessionLog(self._services.store, lease, reducer)
+        log.watch = self._services.bulletin.post
+        return log
 
     async def _read(self, session: SessionId) -> AsyncGenerator[ReadEnvelope, None]:
         after = 0

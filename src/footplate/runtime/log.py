@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -42,6 +42,8 @@ class Delivery(msgspec.Struct, frozen=True, gc=False):
     seq: int
     body: bytes
     known: Envelope | None = None
+    wired: bytes = b""
+    """What a wire makes of the body, made by its first reader for all others."""
 
     def envelope(self) -> Envelope | ReadEnvelope:
         """The envelope, decoded when it came from the store."""
@@ -76,6 +78,15 @@ class Subscription:
         self._size -= len(delivery.body)
         self.cursor = max(self.cursor, delivery.seq)
         return delivery
+
+    def ready(self) -> list[Delivery]:
+        """What waits already, without waiting for more: for a reader that writes several events at once."""
+        ready = list(self._waiting)
+        self._waiting.clear()
+        self._size = 0
+        if ready:
+            self.cursor = max(self.cursor, ready[-1].seq)
+        return ready
 
     def offer(self, deliveries: Sequence[Delivery]) -> None:
         """Take new events, or fall behind when too much waits already."""
@@ -122,6 +133,8 @@ class SessionLog:
         self._reducer = reducer
         self._turn: TurnId | None = reducer.view().turn
         self._readers: set[Subscription] = set()
+        self.watch: Callable[[Sequence[Envelope]], None] | None = None
+        """Told of every lasting event once it is stored: for those who look at all sessions."""
 
     def view(self) -> SessionView:
         """The session as it stands."""
@@ -175,6 +188,8 @@ class SessionLog:
         self.shown = self.last_seq
         for reader in self._readers:
             reader.offer(deliveries)
+        if self.watch is not None and lasting:
+            self.watch([each.envelope for each in lasting])
 
     def _stamp(self, event: Event, source: Source, encoded: list[Encoded], lasting: list[Encoded]) -> None:
         """Number and encode an event, as one of all and, if it is one, of the lasting ones."""

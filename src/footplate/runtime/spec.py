@@ -27,6 +27,8 @@ class SessionSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     env: dict[str, str] = {}
     profile: str = ""
+    output_schema: str = ""
+    """A JSON schema (as JSON) that each turn's structured output has to fit."""
 
 
 async def keep_spec(store: Store, session: SessionId, spec: SessionSpec) -> None:
