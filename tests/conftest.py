@@ -19,6 +19,7 @@ SETTLE_S = 3.0
 
 LONG = (
     "unit/bench/",
+    "unit/docs/test_curl_sessions.py",
     "unit/events/test_reduce_cost.py",
     "unit/host/test_keeper.py",
     "unit/host/test_process.py",

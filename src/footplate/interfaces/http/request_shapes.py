@@ -37,6 +37,9 @@ class RequestInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     plan: str = ""
     plan_file: str = ""
     allowed_prompts: tuple[str, ...] = ()
+    plan_prompt: str = ""
+    limit: str = ""
+    """The limit of the session that is reached: then it is Footplate that asks and not the agent."""
     answered_by: str = ""
     answered_from: str = ""
     answered_at: float | None = None
@@ -77,6 +80,8 @@ def describe_request(row: RequestRow, asked: Request | None) -> RequestInfo:
         plan=whole.plan,
         plan_file=whole.plan_file,
         allowed_prompts=whole.allowed_prompts,
+        plan_prompt=whole.plan_prompt,
+        limit=whole.limit,
         answered_by=row.answered_by,
         answered_from=row.answered_from,
         answered_at=row.answered_at,

@@ -57,6 +57,7 @@ class AnswerBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     suggestion: Annotated[int, Meta(ge=0)] | None = None
     updated_input: dict[str, object] | None = None
     mode: str = ""
+    prompts: tuple[Annotated[int, Meta(ge=0)], ...] = ()
     message: str = ""
     interrupt: bool = False
     answers: dict[str, str | list[str]] | None = None
@@ -76,7 +77,13 @@ class AnswerBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         if self.behavior == "deny":
             return Deny(message=self.message, interrupt=self.interrupt)
         updated = None if self.updated_input is None else msgspec.Raw(msgspec.json.encode(self.updated_input))
-        return Allow(scope=self.scope, suggestion=self.suggestion, updated_input=updated, mode=self.mode)
+        return Allow(
+            scope=self.scope,
+            suggestion=self.suggestion,
+            updated_input=updated,
+            mode=self.mode,
+            prompts=self.prompts,
+        )
 
 
 class SeveralBody(AnswerBody, frozen=True, kw_only=True, forbid_unknown_fields=True):
