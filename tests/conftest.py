@@ -20,6 +20,7 @@ SETTLE_S = 3.0
 LONG = (
     "unit/bench/",
     "unit/events/test_reduce_cost.py",
+    "unit/host/test_file_races.py",
     "unit/host/test_keeper.py",
     "unit/host/test_process.py",
     "unit/host/test_resources.py",
