@@ -25,6 +25,8 @@
     │   ├── ClientTooSlow         the rest of the request did not come in time
     │   ├── PathRefused           a path of which that cannot be asked
     │   ├── ArchiveRefused        an archive that cannot be unpacked
+    │   ├── FileTooLarge          a file of more bytes than the operator allows
+    │   ├── RangeRefused          a part that the file does not have
     │   ├── InputTooLarge         more input for a process than may come at once
     │   └── SwitchedOff           a part that the operator has not switched on, or that this machine lacks
     │       └── DesktopMissing      there is no desktop on this machine
@@ -348,6 +350,32 @@ class PathRefused(RequestError):
 
 class ArchiveRefused(RequestError):
     """An archive that cannot be unpacked, or that holds what may not be unpacked."""
+
+
+class FileTooLarge(RequestError):
+    """A file of more bytes than the operator allows."""
+
+    code: ClassVar[str] = "body_too_large"
+    title: ClassVar[str] = "File too large"
+    status: ClassVar[int] = 413
+
+    def __init__(self, path: str, limit: int) -> None:
+        self.path = path
+        self.limit = limit
+        super().__init__(f"{path} would be larger than {limit} bytes, which is max_file_bytes in [files]")
+
+
+class RangeRefused(RequestError):
+    """A part of a file was asked for that it does not have."""
+
+    code: ClassVar[str] = "range_not_satisfiable"
+    title: ClassVar[str] = "Range not satisfiable"
+    status: ClassVar[int] = 416
+
+    def __init__(self, given: str, size: int) -> None:
+        self.given = given
+        self.size = size
+        super().__init__(f"{given!r} is no part of a file of {size} bytes")
 
 
 class InputTooLarge(RequestError):

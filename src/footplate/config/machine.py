@@ -16,11 +16,12 @@ class FilesSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         Meta(description="only files in these folders (`~/` is the home); default: all that the service's user may"),
     ] = ()
     max_file_bytes: Annotated[
-        int | None, Meta(description="the largest file that may be uploaded; default: what the disk holds", gt=0)
+        Annotated[int, Meta(gt=0)] | None,
+        Meta(description="the largest file that may be uploaded; default: what the disk holds"),
     ] = None
     max_unpacked_bytes: Annotated[
-        int | None,
-        Meta(description="the most that one archive may unpack to, holes counted; default: what the disk holds", gt=0),
+        Annotated[int, Meta(gt=0)] | None,
+        Meta(description="the most that one archive may unpack to, holes counted; default: what the disk holds"),
     ] = None
     max_sparse_bytes: Annotated[
         int, Meta(description="the largest file with holes in an archive: it costs nothing to claim one", gt=0)

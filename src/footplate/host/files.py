@@ -24,7 +24,7 @@ from .writing import NewFile
 EntryType = Literal["file", "directory"]
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class Entry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One thing in a folder; a link counts as a file."""
 
     name: str
@@ -34,7 +34,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     modified: str
 
 
-class Facts(msgspec.Struct, frozen=True, kw_only=True):
+class Facts(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What is known of a path, links followed."""
 
     path: str
@@ -51,6 +51,10 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
     size: int | None
     modified_ns: int
     inode: int
+
+    def close(self) -> None:
+        """Let go of it."""
+        os.close(self.fd)
 
     @property
     def etag(self) -> str:
@@ -214,7 +218,10 @@ def _readable_size(fd: int, found: os.stat_result, place: Place) -> int | None:
     """How much there is to read; None where the system does not say. Devices and pipes cannot be read."""
     if not stat.S_ISREG(found.st_mode):
         raise PathRefused("path is not a file", place.shown)
-    return found.st_size or (None if os.pread(fd, 1, 0) else 0)
+    try:
+        return found.st_size or (None if os.pread(fd, 1, 0) else 0)
+    except OSError:  # some files of the kernel are there to be written only, or at certain places
+        raise PathRefused("path cannot be read from its beginning", place.shown) from None
 
 
 def _entry(folder: str, each: os.DirEntry[str]) -> Entry | None:

@@ -13,6 +13,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from footplate.config.settings import Settings
+from footplate.host.files import Files
+from footplate.host.grounds import Grounds
 from footplate.interfaces.http.meters import Meters
 from footplate.interfaces.http.news import Attention
 from footplate.interfaces.http.routing import Route
@@ -33,6 +35,7 @@ class Api:
         self.settings: Settings = service.settings
         self.data: Path = service.data
         self.access = access
+        self.files = Files(Grounds.of(self.services.environ.get("HOME") or "/", self.settings.files.roots))
         self.meters = Meters()
         self.attention = Attention(self.store)
         self.started_at = time.time()

@@ -68,6 +68,7 @@ RESOURCES: Final = (
     "folder_config",
     "desktop",
     "retired",
+    "files",
 )
 """The modules of resources, each with its `routes`."""
 
