@@ -69,6 +69,8 @@ RESOURCES: Final = (
     "desktop",
     "retired",
     "files",
+    "processes",
+    "terminals",
 )
 """The modules of resources, each with its `routes`."""
 

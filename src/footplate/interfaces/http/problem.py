@@ -10,12 +10,15 @@ from starlette.responses import Response
 from footplate.errors import (
     AlreadyAnswered,
     DesktopMissing,
+    Conflict,
     EndpointUnknown,
     FootplateError,
     MethodNotAllowed,
     NotFound,
     TokenInvalid,
     UnknownEngine,
+    ProcessNotStarted,
+    TokenInvalid,
 )
 
 MEDIA: Final = "application/problem+json"
@@ -98,6 +101,8 @@ def _more(error: FootplateError) -> dict[str, object]:
             return {"agent": error.name}
         case NotFound():
             return {"details": {"id": error.name, "resource": error.resource}}
+        case Conflict() | ProcessNotStarted():
+            return {"details": {"message": str(error)}}
         case AlreadyAnswered():
             return {
                 "answered_by": error.by,
