@@ -19,6 +19,7 @@ SETTLE_S = 3.0
 
 LONG = (
     "unit/bench/",
+    "unit/docs/test_curl.py",
     "unit/events/test_reduce_cost.py",
     "unit/host/test_file_races.py",
     "unit/host/test_keeper.py",
@@ -30,6 +31,7 @@ LONG = (
     "unit/interfaces/http/test_session_socket.py",
     "unit/interfaces/http/test_files.py",
     "unit/interfaces/http/test_processes.py",
+    "unit/interfaces/http/test_restarts.py",
     "unit/interfaces/http/test_sessions_api.py",
     "unit/interfaces/http/test_terminals.py",
     "unit/interfaces/test_local_backend.py",

@@ -95,7 +95,7 @@ class Grounds:
         """The place of a path as it was sent; a relative one lies below the home. Touches nothing."""
         if path is not None and "\0" in path:
             raise PathRefused("path holds a null byte", path.replace("\0", "\\0"))
-        shown = self._absolute(path or "")
+        shown = self._absolute(path) if path else self._beginning()
         if self.roots is None:
             return Place(shown)
         clean = posixpath.normpath(shown)
@@ -105,9 +105,13 @@ class Grounds:
                     return Place(shown, root, posixpath.relpath(clean, name))
         raise self._outside(shown)
 
-    def _absolute(self, path: str) -> str:
-        if not path:
+    def _beginning(self) -> str:
+        """Where one begins who names no path: the home, or the first folder that may be touched if the home may not."""
+        if not self.roots or any(holds(root.path, os.path.realpath(self.home)) for root in self.roots):
             return self.home
+        return self.roots[0].path
+
+    def _absolute(self, path: str) -> str:
         if path.startswith("/"):
             return path
         parts = [part for part in path.split("/") if part not in ("", ".")]

@@ -321,6 +321,13 @@ def test_only_the_named_folders_can_be_touched(confined: Files, home: Path, tmp_
     assert refusal(lambda: confined.delete(str(home), recursive=True)) == f"400 path has no name of its own: {home}"
 
 
+def test_who_names_no_path_begins_in_the_home_or_in_the_first_folder_that_may_be_touched(home: Path) -> None:
+    (home / "a").mkdir()
+    (home / "a" / "f").touch()
+    assert [entry.name for entry in Files(Grounds.of(str(home), (str(home),))).entries()] == ["a"]
+    assert [entry.name for entry in Files(Grounds.of(str(home), ("~/a",))).entries()] == ["f"]
+
+
 def test_no_link_leads_out(confined: Files, home: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()

@@ -352,6 +352,15 @@ async def test_a_token_reaches_its_own_folders_only(served: Served) -> None:
             assert (answer.status_code, answer.json()["type"]) == (403, "urn:sandbox-agent:error:permission_denied")
 
 
+async def test_the_operator_names_the_folders(tmp_path: Path) -> None:
+    async with serve(tmp_path, Settings(files=FilesSettings(roots=("~/work",)))) as served, served.client() as client:
+        (served.work / "f").write_text("x")
+        assert [entry["name"] for entry in (await client.get("/v1/fs/entries")).json()] == ["f"]
+        refused = await client.get("/v1/fs/entries", params={"path": str(tmp_path)})
+        assert refused.status_code == 403
+        assert f"the folders are: {served.work}" in refused.json()["detail"]
+
+
 async def test_files_want_their_own_scope_and_a_token_of_sessions_reaches_none(served: Served) -> None:
     drive = await served.api.access.issue(TokenRequest(name="d", scopes=("drive",)))
     some = await served.api.access.issue(TokenRequest(name="s", scopes=("files",), sessions=("x",)))  # type: ignore[arg-type]
