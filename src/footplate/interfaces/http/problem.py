@@ -9,16 +9,15 @@ from starlette.responses import Response
 
 from footplate.errors import (
     AlreadyAnswered,
-    DesktopMissing,
     Conflict,
+    DesktopMissing,
     EndpointUnknown,
     FootplateError,
     MethodNotAllowed,
     NotFound,
-    TokenInvalid,
-    UnknownEngine,
     ProcessNotStarted,
     TokenInvalid,
+    UnknownEngine,
 )
 
 MEDIA: Final = "application/problem+json"
