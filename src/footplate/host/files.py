@@ -130,6 +130,7 @@ class Files:
     def delete(self, path: str, *, recursive: bool = False) -> str:
         """Remove a file, a link or a folder (with what is in it only if told); the path as it is shown."""
         place = self.grounds.place(path)
+        self._keep_home(place)
         with telling(place.shown), self.grounds.parent(place) as (folder, name):
             found = os.stat(name, dir_fd=folder, follow_symlinks=False)
             if not stat.S_ISDIR(found.st_mode):
@@ -153,6 +154,8 @@ class Files:
     def move(self, source: str, target: str, *, overwrite: bool = False) -> tuple[str, str]:
         """Give something another name or folder; both paths as they are shown."""
         old, new = self.grounds.place(source), self.grounds.place(target)
+        self._keep_home(old)
+        self._keep_home(new)
         with telling(old.shown), self.grounds.parent(old) as (here, name):
             os.stat(name, dir_fd=here, follow_symlinks=False)
             with telling(new.shown), self.grounds.parent(new, make=True) as (there, wanted):
@@ -165,6 +168,10 @@ class Files:
                         raise
                     raise PathRefused("a folder cannot be moved into itself", new.shown) from None
         return old.shown, new.shown
+
+    def _keep_home(self, place: Place) -> None:
+        if self.grounds.is_home(place):
+            raise PathRefused("the home folder is neither removed, moved nor replaced", place.shown)
 
     def _behind_link(self, place: Place) -> Place:
         """Where a write really goes: a link to a file stays a link, and its target is written."""

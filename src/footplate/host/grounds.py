@@ -95,7 +95,9 @@ class Grounds:
         """The place of a path as it was sent; a relative one lies below the home. Touches nothing."""
         if path is not None and "\0" in path:
             raise PathRefused("path holds a null byte", path.replace("\0", "\\0"))
-        shown = self._absolute(path) if path else self._beginning()
+        if path == "":
+            raise PathRefused("path is empty; . is the home", '""')
+        shown = self._beginning() if path is None else self._absolute(path)
         if self.roots is None:
             return Place(shown)
         clean = posixpath.normpath(shown)
@@ -104,6 +106,11 @@ class Grounds:
                 if holds(name, clean):
                     return Place(shown, root, posixpath.relpath(clean, name))
         raise self._outside(shown)
+
+    def is_home(self, place: Place) -> bool:
+        """Whether the place is the home itself, however it is written: it is neither removed nor moved."""
+        folder, name = posixpath.split(posixpath.normpath(place.shown))
+        return posixpath.join(os.path.realpath(folder), name) in (self.home, os.path.realpath(self.home))
 
     def _beginning(self) -> str:
         """Where one begins who names no path: the home, or the first folder that may be touched if the home may not."""

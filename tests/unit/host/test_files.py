@@ -90,7 +90,7 @@ def test_what_is_known_of_a_path_follows_links(files: Files, home: Path) -> None
     facts = files.stat(f"{home}/link")
     assert (facts.path, facts.entry_type, facts.size) == (f"{home}/link", "file", 5)
     assert files.stat(".").path == f"{home}/"
-    assert files.stat("").entry_type == "directory"
+    assert refusal(lambda: files.stat("")) == '400 path is empty; . is the home: ""'
 
 
 def test_a_file_is_opened_for_reading_with_its_size(files: Files, home: Path) -> None:
@@ -252,6 +252,22 @@ def test_a_folder_goes_with_all_that_is_in_it_only_when_told_and_links_are_not_f
     assert (outside / "keep").exists()
 
 
+@pytest.mark.parametrize("path", [".", "./", "{home}", "{home}/", "{home}/a/.."])
+def test_the_home_itself_is_neither_removed_nor_moved(files: Files, home: Path, path: str) -> None:
+    (home / "a").mkdir()
+    given = path.format(home=home)
+    for call in (
+        lambda: files.delete(given, recursive=True),
+        lambda: files.move(given, f"{home}-elsewhere"),
+        lambda: files.move("a", given, overwrite=True),
+    ):
+        assert refusal(call).startswith("400 the home folder is neither removed, moved nor replaced: ")
+    assert (home / "a").is_dir()
+    (home / "link").symlink_to(home)
+    files.delete("link")
+    assert (home / "a").is_dir()
+
+
 def test_making_a_folder_twice_is_fine(files: Files, home: Path) -> None:
     assert files.make_folder(f"{home}/d1/d2") == f"{home}/d1/d2"
     assert files.make_folder(f"{home}/d1/d2/") == f"{home}/d1/d2/"
@@ -318,7 +334,8 @@ def test_only_the_named_folders_can_be_touched(confined: Files, home: Path, tmp_
     ):
         assert refusal(call).startswith("403 ")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["home", "secret"]
-    assert refusal(lambda: confined.delete(str(home), recursive=True)) == f"400 path has no name of its own: {home}"
+    inner = Files(Grounds.of("/nowhere", (str(home),)))
+    assert refusal(lambda: inner.delete(str(home), recursive=True)) == f"400 path has no name of its own: {home}"
 
 
 def test_who_names_no_path_begins_in_the_home_or_in_the_first_folder_that_may_be_touched(home: Path) -> None:
