@@ -16,8 +16,8 @@ import click
 import msgspec
 
 from footplate import errors
-from footplate.config.notify import Hook
 from footplate.config.machine import FilesSettings, ProcessesSettings
+from footplate.config.notify import Hook
 from footplate.config.rules import Rule
 from footplate.config.settings import CommonSettings, HttpSettings, RuntimeSettings, Settings
 from footplate.engines.claude.settings import ClaudeSettings

@@ -16,8 +16,8 @@ from typing import Annotated, Literal, TypeVar
 import msgspec
 from msgspec import Meta
 
-from footplate.config.notify import Hook
 from footplate.config.machine import FilesSettings, ProcessesSettings
+from footplate.config.notify import Hook
 from footplate.config.places import settings_file
 from footplate.config.rules import Rule
 from footplate.errors import ConfigError

@@ -36,20 +36,21 @@ class ChunkPipe(LinePipe):
 
     def __init__(self, fd: int, *, take: Callable[[bytes], None], on_closed: Callable[[], None]) -> None:
         self._give = take
-        super().__init__(fd, on_closed=on_closed)
+        super().__init__(fd, gather_s=0.0, on_closed=on_closed)
         self._splitter = Unsplit()
 
     def _add(self, block: Block) -> None:
         if block.lines:
             self._give(block.lines)
 
-    def _pump(self, budget: int = WAKE) -> None:
+    def _pump(self, budget: int = WAKE) -> int:
         try:
-            super()._pump(budget)
+            return super()._pump(budget)
         except OSError as problem:
             if problem.errno != errno.EIO:
                 raise
             self._end()
+            return 0
 
 
 class TapPipe(TailPipe):
