@@ -16,6 +16,7 @@ import click
 import msgspec
 
 from footplate import errors
+from footplate.config.machine import FilesSettings, ProcessesSettings
 from footplate.config.notify import Hook
 from footplate.config.rules import Rule
 from footplate.config.settings import CommonSettings, HttpSettings, RuntimeSettings, Settings
@@ -83,7 +84,7 @@ def _value(default: object) -> str:
 def _settings_table(shape: type[msgspec.Struct]) -> list[str]:
     rows = ["| setting | default | meaning |", "|---|---|---|"]
     for field in msgspec.structs.fields(shape):
-        if field.name in ("engines", "runtime", "http"):
+        if field.name in ("engines", "runtime", "http", "files", "processes"):
             continue
         default = field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
         rows.append(f"| `{field.name}` | {_value(default)} | {_meaning(field.type)} |")
@@ -119,6 +120,10 @@ def render_settings() -> str:
         *_settings_table(HttpSettings),
         "\n## `[[notify]]`\n",
         *_settings_table(Hook),
+        "\n## `[files]`\n",
+        *_settings_table(FilesSettings),
+        "\n## `[processes]`\n",
+        *_settings_table(ProcessesSettings),
         "\n## `[[rules]]`\n",
         *_settings_table(Rule),
         "\n## Every engine: `[engines.<name>]`\n",

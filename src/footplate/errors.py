@@ -23,6 +23,11 @@
     │   ├── UnsupportedMedia      a body of another content type is wanted
     │   ├── WrongShape            JSON that does not have the fields it should
     │   ├── ClientTooSlow         the rest of the request did not come in time
+    │   ├── PathRefused           a path of which that cannot be asked
+    │   ├── ArchiveRefused        an archive that cannot be unpacked
+    │   ├── FileTooLarge          a file of more bytes than the operator allows
+    │   ├── RangeRefused          a part that the file does not have
+    │   ├── InputTooLarge         more input for a process than may come at once
     │   └── SwitchedOff           a part that the operator has not switched on, or that this machine lacks
     │       └── DesktopMissing      there is no desktop on this machine
     ├── EngineError             the agent's side
@@ -37,7 +42,10 @@
     │   ├── KeeperGone            the parent of the agents is not there any more
     │   ├── SpawnFailed           the operating system refused to start a program
     │   ├── LockHeld              another process holds a lock
-    │   └── LinkLost              the process that owns the sessions is gone
+    │   ├── LinkLost              the process that owns the sessions is gone
+    │   ├── DiskFull              no space is left for a file
+    │   ├── FileFailed            the file system failed
+    │   └── ProcessNotStarted     a program that a client named could not be started
     ├── StoreError              the store's side
     │   ├── StoreFailed           its disk or file failed; it takes no more writes until it is opened again
     │   │   ├── StoreFull           no space is left for it
@@ -331,6 +339,58 @@ class DesktopMissing(SwitchedOff):
         )
 
 
+class PathRefused(RequestError):
+    """A path of which that cannot be asked: it is not there, or it is another kind of thing."""
+
+    def __init__(self, problem: str, path: str) -> None:
+        self.problem = problem
+        self.path = path
+        super().__init__(f"{problem}: {path}")
+
+
+class ArchiveRefused(RequestError):
+    """An archive that cannot be unpacked, or that holds what may not be unpacked."""
+
+
+class FileTooLarge(RequestError):
+    """A file of more bytes than the operator allows."""
+
+    code: ClassVar[str] = "body_too_large"
+    title: ClassVar[str] = "File too large"
+    status: ClassVar[int] = 413
+
+    def __init__(self, path: str, limit: int) -> None:
+        self.path = path
+        self.limit = limit
+        super().__init__(f"{path} would be larger than {limit} bytes, which is max_file_bytes in [files]")
+
+
+class RangeRefused(RequestError):
+    """A part of a file was asked for that it does not have."""
+
+    code: ClassVar[str] = "range_not_satisfiable"
+    title: ClassVar[str] = "Range not satisfiable"
+    status: ClassVar[int] = 416
+
+    def __init__(self, given: str, size: int) -> None:
+        self.given = given
+        self.size = size
+        super().__init__(f"{given!r} is no part of a file of {size} bytes")
+
+
+class InputTooLarge(RequestError):
+    """More input for a process than may come at once."""
+
+    code: ClassVar[str] = "body_too_large"
+    title: ClassVar[str] = "Input too large"
+    status: ClassVar[int] = 413
+
+    def __init__(self, size: int, limit: int) -> None:
+        self.size = size
+        self.limit = limit
+        super().__init__(f"{size} bytes of input at once, and {limit} may come; send them in parts")
+
+
 class EngineError(FootplateError):
     """Something on the agent's side."""
 
@@ -486,6 +546,44 @@ class LinkLost(HostError):
         self.owner = owner
         self.reason = reason
         super().__init__(f"{owner}, which owns the sessions, is gone: {reason}; open the session again")
+
+
+class DiskFull(HostError):
+    """No space is left for a file; what was begun of it is removed."""
+
+    code: ClassVar[str] = "disk_full"
+    title: ClassVar[str] = "Disk full"
+    status: ClassVar[int] = 507
+
+    def __init__(self, path: str, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(f"no space for {path}: {reason}; nothing of it was kept, free some space and try again")
+
+
+class FileFailed(HostError):
+    """The file system failed."""
+
+    code: ClassVar[str] = "file_failed"
+    title: ClassVar[str] = "File system failed"
+
+    def __init__(self, path: str, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(f"{path}: {reason}; look at the disk and the system's log")
+
+
+class ProcessNotStarted(HostError):
+    """A program that a client named could not be started."""
+
+    code: ClassVar[str] = "stream_error"
+    title: ClassVar[str] = "Stream error"
+    status: ClassVar[int] = 502
+
+    def __init__(self, errno: int, reason: str) -> None:
+        self.errno = errno
+        self.reason = reason
+        super().__init__(f"failed to spawn process: {reason} (os error {errno})")
 
 
 class StoreError(FootplateError):

@@ -16,6 +16,7 @@ from typing import Annotated, Literal, TypeVar
 import msgspec
 from msgspec import Meta
 
+from footplate.config.machine import FilesSettings, ProcessesSettings
 from footplate.config.notify import Hook
 from footplate.config.places import settings_file
 from footplate.config.rules import Rule
@@ -77,6 +78,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     notify: Annotated[
         tuple[Hook, ...], Meta(description="whom to tell when a session needs you, finished, failed: `[[notify]]`")
     ] = ()
+    files: Annotated[FilesSettings, Meta(description="`[files]`, see below")] = FilesSettings()
+    processes: Annotated[ProcessesSettings, Meta(description="`[processes]`, see below")] = ProcessesSettings()
     engines: dict[str, Section] = {}
 
 

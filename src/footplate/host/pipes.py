@@ -196,6 +196,10 @@ class FramePipe:
         """Tell whether the descriptor is closed."""
         return self._fd < 0
 
+    def fileno(self) -> int:
+        """The descriptor itself; -1 when it is closed."""
+        return self._fd
+
     async def write(self, data: bytes) -> None:
         """Write all of `data`; returns when the pipe has taken it.
 
@@ -208,7 +212,7 @@ class FramePipe:
         if not self._frames:
             try:
                 left = self._write_now(left)
-            except BrokenPipeError:
+            except OSError:  # a pipe nobody reads, a terminal nobody has
                 self.close()
                 raise self._gone() from None
         if left:
@@ -256,7 +260,7 @@ class FramePipe:
             before = len(frame.left)
             try:
                 frame.left = self._write_now(frame.left)
-            except BrokenPipeError:
+            except OSError:  # a pipe nobody reads, a terminal nobody has
                 self.close()
                 return
             frame.begun = frame.begun or len(frame.left) < before

@@ -13,10 +13,13 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from footplate.config.settings import Settings
+from footplate.host.files import Files
+from footplate.host.grounds import Grounds
 from footplate.interfaces.http.meters import Meters
 from footplate.interfaces.http.news import Attention
 from footplate.interfaces.http.routing import Route
 from footplate.runtime.access import Access
+from footplate.runtime.children import Children
 from footplate.runtime.hub import Hub
 from footplate.runtime.service import Service
 from footplate.runtime.services import Services
@@ -26,13 +29,15 @@ from footplate.store.base import Store
 class Api:
     """The services of one server."""
 
-    def __init__(self, service: Service, access: Access) -> None:
+    def __init__(self, service: Service, access: Access, *, children: Children) -> None:
         self.hub: Hub = service.hub
         self.services: Services = service.services
         self.store: Store = service.services.store
         self.settings: Settings = service.settings
         self.data: Path = service.data
         self.access = access
+        self.files = Files(Grounds.of(self.services.environ.get("HOME") or "/", self.settings.files.roots))
+        self.children = children
         self.meters = Meters()
         self.attention = Attention(self.store)
         self.started_at = time.time()
@@ -60,7 +65,11 @@ class Api:
 async def open_api(service: Service, access: Access) -> AsyncIterator[Api]:
     """The services, for as long as the block lasts."""
     async with AsyncExitStack() as stack:
-        api = Api(service, access)
+        services, processes = service.services, service.settings.processes
+        children = await stack.enter_async_context(
+            Children.open(services.keeper, services.store, settings=processes, environ=services.environ)
+        )
+        api = Api(service, access, children=children)
         api.attention.follow(service.services.bulletin.subscribe)
         stack.push_async_callback(api.attention.close)
         stack.callback(api.stop)

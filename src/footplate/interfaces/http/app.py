@@ -68,6 +68,9 @@ RESOURCES: Final = (
     "folder_config",
     "desktop",
     "retired",
+    "files",
+    "processes",
+    "terminals",
 )
 """The modules of resources, each with its `routes`."""
 

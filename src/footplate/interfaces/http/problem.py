@@ -9,11 +9,13 @@ from starlette.responses import Response
 
 from footplate.errors import (
     AlreadyAnswered,
+    Conflict,
     DesktopMissing,
     EndpointUnknown,
     FootplateError,
     MethodNotAllowed,
     NotFound,
+    ProcessNotStarted,
     TokenInvalid,
     UnknownEngine,
 )
@@ -98,6 +100,8 @@ def _more(error: FootplateError) -> dict[str, object]:
             return {"agent": error.name}
         case NotFound():
             return {"details": {"id": error.name, "resource": error.resource}}
+        case Conflict() | ProcessNotStarted():
+            return {"details": {"message": str(error)}}
         case AlreadyAnswered():
             return {
                 "answered_by": error.by,

@@ -6,7 +6,7 @@ What cannot be parsed, a head that is too large, and one that does not come to i
 from __future__ import annotations
 
 import asyncio
-from typing import ClassVar, Final
+from typing import BinaryIO, ClassVar, Final
 
 import msgspec
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -16,6 +16,9 @@ from footplate.interfaces.http.problem import MEDIA, URN, Problem
 
 ABORT: Final = "footplate.abort"
 """The extension of a call's scope that ends the connection at once, whatever still waits to be written."""
+
+SENDFILE: Final = "footplate.sendfile"
+"""The extension that sends a part of a file without a copy of ours, in a response that has a length. Not on TLS."""
 
 
 class LimitedProtocol(HttpToolsProtocol):
@@ -45,6 +48,8 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self.scope["extensions"] = {ABORT: self.transport.abort}  # type: ignore[dict-item]
+        if self.transport.get_extra_info("sslcontext") is None:
+            self.scope["extensions"][SENDFILE] = self._send_file  # type: ignore[assignment]
         if not self._in_head:
             self._expect_head()
 
@@ -52,6 +57,14 @@ class LimitedProtocol(HttpToolsProtocol):
         self._in_head = False
         self._stop_waiting()
         super().on_headers_complete()
+
+    async def _send_file(self, file: BinaryIO, offset: int, count: int) -> int:
+        """Hand a part of a file to the system; how many bytes it had. Raises `ConnectionError`."""
+        if self.transport.is_closing():
+            raise ConnectionResetError("the other end is gone")
+        sent = await self.loop.sendfile(self.transport, file, offset, count)
+        self.cycle.expected_content_length -= sent
+        return sent
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(400, "invalid_request", "this is not HTTP")
