@@ -7,7 +7,7 @@ from typing import assert_never
 
 import msgspec
 
-from footplate.acp.reading import UnknownContent, read_tool_content
+from footplate.acp.reading import UnknownContent, read_content, read_tool_content
 from footplate.acp.schema.content import (
     AudioContent,
     Content,
@@ -73,12 +73,18 @@ def _tool_block(raw: msgspec.Raw) -> ContentBlock:
             assert_never(item)
 
 
+def read_prompt(blocks: Iterable[msgspec.Raw]) -> tuple[ContentBlock, ...]:
+    """The blocks of a prompt as ours; what we have no shape for is kept as it came."""
+    return tuple(block_of(read_content(raw)) for raw in blocks)
+
+
 def prompt_blocks(blocks: Iterable[ContentBlock]) -> tuple[msgspec.Raw, ...]:
     """A prompt of ours as blocks of the wire."""
-    return tuple(msgspec.Raw(msgspec.json.encode(_prompt_block(block))) for block in blocks)
+    return tuple(msgspec.Raw(msgspec.json.encode(wire_block(block))) for block in blocks)
 
 
-def _prompt_block(block: ContentBlock) -> WireBlock:
+def wire_block(block: ContentBlock) -> WireBlock:
+    """A block of ours on the wire; what ACP has no block for becomes text."""
     match block:
         case TextBlock():
             return TextContent(text=block.text)

@@ -15,6 +15,7 @@ class FootplateMeta(Wire, frozen=True, kw_only=True):
 
     parent_tool_call_id: str | None = None
     message: str | None = None
+    elapsed_s: float | None = None
 
 
 class ClaudeCodeMeta(Wire, frozen=True, kw_only=True):
@@ -22,6 +23,45 @@ class ClaudeCodeMeta(Wire, frozen=True, kw_only=True):
 
     tool_name: str | None = None
     parent_tool_use_id: str | None = None
+
+
+class TerminalInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A terminal that the client is to show for a command of ours."""
+
+    terminal_id: str
+    cwd: str = ""
+
+
+class TerminalOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """More of what the command wrote."""
+
+    terminal_id: str
+    data: str
+
+
+class TerminalExit(msgspec.Struct, frozen=True, kw_only=True):
+    """The command is over."""
+
+    terminal_id: str
+    exit_code: int | None = None
+    signal: str | None = None
+
+
+class ToolMeta(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is told of a tool call beside its fields: whose it is, and its terminal for clients that show one."""
+
+    claude_code: ClaudeCodeMeta | None = msgspec.field(name="claudeCode", default=None)
+    footplate: FootplateMeta | None = None
+    terminal_info: TerminalInfo | None = None
+    terminal_output: TerminalOutput | None = None
+    terminal_exit: TerminalExit | None = None
+
+    def raw(self) -> OptionalRaw:
+        """As it stands on the wire; None when there is nothing to tell."""
+        return None if self == NO_TOOL_META else msgspec.Raw(msgspec.json.encode(self))
+
+
+NO_TOOL_META: Final = ToolMeta()
 
 
 class Meta(Wire, frozen=True, kw_only=True):

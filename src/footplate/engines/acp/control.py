@@ -32,12 +32,14 @@ KINDS: Final[dict[str, OptionKind]] = {
     "reject_once": "deny",
     "reject_always": "deny",
 }
-SCOPES: Final = {
+SCOPES: Final[dict[str, tuple[str, ...]]] = {
     "once": ("allow_once",),
     "exact": ("allow_once",),
-    "session": ("allow_always",),
+    "session": ("allow_always", "allow_once"),
     "always": ("allow_always",),
 }
+"""Which options fit a scope. Where the agent knows no "always", the session itself keeps the rule."""
+
 REJECTIONS: Final = ("reject_once", "reject_always")
 FormValue = str | int | float | bool | tuple[str, ...]
 CUSTOM: Final = "_custom"
