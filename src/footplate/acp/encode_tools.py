@@ -259,9 +259,10 @@ def _locations(detail: ToolDetail | None) -> tuple[ToolCallLocation, ...]:
 
 
 def _diffs(change: FileChange) -> list[Diff]:
-    """A change as diffs: the whole texts where they are known, else one for each hunk."""
+    """A change as diffs: one for each hunk of what was done, else what the call intends."""
     path = change.moved_to or change.path
-    if change.new_text is not None or change.kind == "delete":
+    done = change.kind == "update" and bool(change.hunks)
+    if not done and (change.new_text is not None or change.kind == "delete"):
         return [Diff(path=path, old_text=change.old_text, new_text=change.new_text or "")]
     return [
         Diff(
