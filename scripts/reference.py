@@ -16,6 +16,7 @@ import click
 import msgspec
 
 from footplate import errors
+from footplate.config.acp import AcpAgentSettings
 from footplate.config.notify import Hook
 from footplate.config.rules import Rule
 from footplate.config.settings import CommonSettings, HttpSettings, RuntimeSettings, Settings
@@ -119,6 +120,8 @@ def render_settings() -> str:
         *_settings_table(HttpSettings),
         "\n## `[[notify]]`\n",
         *_settings_table(Hook),
+        "\n## `[acp_agents.NAME]`: commands that speak ACP\n",
+        *_settings_table(AcpAgentSettings),
         "\n## `[[rules]]`\n",
         *_settings_table(Rule),
         "\n## Every engine: `[engines.<name>]`\n",

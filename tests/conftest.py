@@ -27,6 +27,7 @@ LONG = (
     "unit/host/test_sweep.py",
     "unit/interfaces/http/test_contract_v1.py",
     "unit/interfaces/http/test_session_socket.py",
+    "unit/interfaces/http/test_acp_",
     "unit/interfaces/http/test_sessions_api.py",
     "unit/interfaces/test_local_backend.py",
     "unit/runtime/test_full_disk.py",

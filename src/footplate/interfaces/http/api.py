@@ -13,6 +13,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from footplate.config.settings import Settings
+from footplate.interfaces.http.acp_doors import AcpDoors
 from footplate.interfaces.http.meters import Meters
 from footplate.interfaces.http.news import Attention
 from footplate.interfaces.http.routing import Route
@@ -39,6 +40,7 @@ class Api:
         self.agents_since: dict[str, float] = {}
         """Since when a connection to an agent lives, on the monotonic clock; the doors of ACP note it here."""
         self.routes: tuple[Route, ...] = ()
+        self.acp = AcpDoors(service)
         self.stopping = asyncio.Event()
         self._endings: set[Callable[[], None]] = set()
 
@@ -63,5 +65,6 @@ async def open_api(service: Service, access: Access) -> AsyncIterator[Api]:
         api = Api(service, access)
         api.attention.follow(service.services.bulletin.subscribe)
         stack.push_async_callback(api.attention.close)
+        stack.push_async_callback(api.acp.close)
         stack.callback(api.stop)
         yield api

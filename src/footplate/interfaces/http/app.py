@@ -68,6 +68,9 @@ RESOURCES: Final = (
     "folder_config",
     "desktop",
     "retired",
+    "acp_servers",
+    "acp_rpc",
+    "acp_remote",
 )
 """The modules of resources, each with its `routes`."""
 

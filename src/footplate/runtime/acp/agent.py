@@ -11,7 +11,6 @@ import logging
 from collections.abc import Coroutine
 
 import msgspec
-from msgspec import UnsetType
 
 from footplate.acp import jsonrpc
 from footplate.acp.failures import Failure, failure_of, unknown_method
@@ -63,7 +62,7 @@ class AcpAgent:
     async def _dispatch(self, envelope: Envelope) -> None:
         match envelope.kind:
             case "request" if envelope.method == "initialize":
-                await self._serve(_id(envelope), envelope)  # nothing may pass it
+                await self._serve(jsonrpc.id_of(envelope), envelope)  # nothing may pass it
             case "request":
                 self._start(self._serve_in_lane(envelope))
             case "notification":
@@ -91,7 +90,7 @@ class AcpAgent:
 
     async def _serve_in_lane(self, envelope: Envelope) -> None:
         async with self._lane(envelope):
-            await self._serve(_id(envelope), envelope)
+            await self._serve(jsonrpc.id_of(envelope), envelope)
 
     async def _serve(self, rpc_id: RpcId, envelope: Envelope) -> None:
         method = METHODS.get(envelope.method or "")
@@ -134,7 +133,7 @@ class AcpAgent:
                 await seat.cancel()
 
     async def _answered(self, envelope: Envelope) -> None:
-        pending = self._client.answered(_id(envelope))
+        pending = self._client.answered(jsonrpc.id_of(envelope))
         seat = self._room.seats.get(pending.session) if pending is not None else None
         if pending is None or seat is None:
             log.info("a response that nobody waits for: %r", envelope.id)
@@ -143,7 +142,3 @@ class AcpAgent:
             await seat.take(pending, envelope)
         except FootplateError as problem:
             log.warning("an answer could not be used: %s", problem)
-
-
-def _id(envelope: Envelope) -> RpcId:
-    return None if isinstance(envelope.id, UnsetType) else envelope.id
