@@ -1,7 +1,8 @@
 """What an agent of ours asks of a client's person: a request as ACP asks it, and the answer back. Pure.
 
 A permission and a plan are a `session/request_permission`. Questions are a form (`elicitation/create`) where the client
-has forms; else each is a permission request with one option per choice, one after the other.
+has forms, or the older transport's own request; else each is a permission request with one option per choice, one after
+the other.
 """
 
 from __future__ import annotations
@@ -25,12 +26,14 @@ from footplate.acp.schema.asking import (
     RequestPermissionRequest,
     RequestPermissionResponse,
 )
+from footplate.acp.wire import Wire
 from footplate.events.ids import SessionId
 from footplate.events.requests import Allow, Answer, Choose, Decline, Deny, OptionKind, Reply, Request
 from footplate.events.tools import Question
 
 PERMISSION: Final = "session/request_permission"
 ELICITATION: Final = "elicitation/create"
+QUESTION: Final = "_sandboxagent/session/request_question"
 SESSION_RULE: Final = "footplate-allow-session"
 SKIP: Final = "footplate-skip"
 IN_CHAT: Final = "footplate-answer-in-chat"
@@ -46,6 +49,40 @@ KINDS: Final[dict[OptionKind, str]] = {
     "other": "allow_once",
 }
 """Kinds of options on the wire. There is none for "deny and stop": a client cancels the turn for that."""
+
+
+class WireChoice(Wire, frozen=True, kw_only=True):
+    """One option of a question in `request_question`."""
+
+    label: str
+    description: str | None = None
+
+
+class WireQuestion(Wire, frozen=True, kw_only=True):
+    """One question in `request_question`."""
+
+    id: str
+    question: str
+    header: str | None = None
+    options: tuple[WireChoice, ...]
+    multi_select: bool
+
+
+class QuestionRequest(Wire, frozen=True, kw_only=True):
+    """Parameters of `_sandboxagent/session/request_question`."""
+
+    session_id: str
+    request_id: str
+    tool_call_id: str | None = None
+    questions: tuple[WireQuestion, ...]
+
+
+class QuestionResponse(Wire, frozen=True, kw_only=True):
+    """`answered` with answers by the questions' ids, `rejected`, or `cancelled`."""
+
+    outcome: str
+    answers: dict[str, str | tuple[str, ...]] | None = None
+    message: str = ""
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,6 +110,8 @@ def ask(session: SessionId, request: Request, profile: Profile, tools: ToolEncod
     if request.kind == "question" and request.questions:
         if profile.forms:
             return Asked(request=request, method=ELICITATION, params=_form(session, request))
+        if profile.questions:
+            return Asked(request=request, method=QUESTION, params=_questions(session, request))
         return _ask_choice(session, request, tools, 0, {})
     params = RequestPermissionRequest(session_id=session, tool_call=tools.asked(request), options=_options(request))
     return Asked(request=request, method=PERMISSION, params=params)
@@ -82,6 +121,8 @@ def take(session: SessionId, asked: Asked, result: msgspec.Raw, tools: ToolEncod
     """What a client's response means. Raises `msgspec.ValidationError` for one that is not as ACP says."""
     if asked.method == ELICITATION:
         return _take_form(asked.request, msgspec.json.decode(result, type=CreateElicitationResponse))
+    if asked.method == QUESTION:
+        return _take_questions(asked.request, msgspec.json.decode(result, type=QuestionResponse))
     response = msgspec.json.decode(result, type=RequestPermissionResponse)
     outcome = response.outcome
     if outcome.outcome != "selected" or outcome.option_id is None:
@@ -170,6 +211,41 @@ def _take_form(request: Request, response: CreateElicitationResponse) -> Outcome
         if given is None or given == "":
             continue
         answers[question.text] = list(given) if isinstance(given, tuple) else str(given)
+    return Reply(answers=answers) if answers else Decline()
+
+
+def _questions(session: SessionId, request: Request) -> QuestionRequest:
+    return QuestionRequest(
+        session_id=session,
+        request_id=request.id,
+        tool_call_id=request.call,
+        questions=tuple(
+            WireQuestion(
+                id=f"question_{index}",
+                question=question.text,
+                header=question.header or None,
+                options=tuple(
+                    WireChoice(label=choice.label, description=choice.description or None)
+                    for choice in question.choices
+                ),
+                multi_select=question.multiple,
+            )
+            for index, question in enumerate(request.questions)
+        ),
+    )
+
+
+def _take_questions(request: Request, response: QuestionResponse) -> Outcome:
+    if response.outcome == "rejected":
+        return Decline(message=response.message)
+    if response.outcome != "answered":
+        return Unanswered("the client cancelled the questions")
+    given = response.answers or {}
+    answers: dict[str, str | list[str]] = {}
+    for index, question in enumerate(request.questions):
+        value = given.get(f"question_{index}", given.get(question.text))
+        if value:
+            answers[question.text] = list(value) if isinstance(value, tuple) else value
     return Reply(answers=answers) if answers else Decline()
 
 

@@ -44,7 +44,8 @@ def failure_of_turn(event: TurnEnded) -> Failure:
     """A turn that ended in an error."""
     code = jsonrpc.AUTH_REQUIRED if event.error_kind in AUTH_KINDS else jsonrpc.INTERNAL_ERROR
     words = "Authentication required" if code == jsonrpc.AUTH_REQUIRED else "Internal error"
-    return Failure(code, f"{words}: {event.error}", {"errorKind": event.error_kind, "detail": event.error})
+    told = event.error if event.error.startswith(words) else f"{words}: {event.error}"
+    return Failure(code, told, {"errorKind": event.error_kind, "detail": event.error})
 
 
 def invalid_params(problem: object) -> Failure:

@@ -34,6 +34,9 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     terminals: bool = False
     coalesce: bool = False
     subagent_text: bool = False
+    questions: bool = False
+    """Whether questions go by the older transport's own request, where the client has no forms."""
+
     claude_code: bool = False
     """Whether tool calls carry what editors know from claude-agent-acp."""
 

@@ -24,6 +24,7 @@ METHODS: Final = (
     f"{PREFIX}session/events",
     f"{PREFIX}session/terminate",
     f"{PREFIX}session/detach",
+    f"{PREFIX}session/request_question",
 )
 
 

@@ -80,7 +80,8 @@ class Nothing(Wire, frozen=True, kw_only=True):
 async def initialize(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
     """Learn what the client can, tell what we can."""
     params = read_params(envelope, InitializeRequest)
-    room.profile = read_profile(params.client_capabilities, claude_code=room.engine.name == "claude")
+    profile = read_profile(params.client_capabilities, claude_code=room.engine.name == "claude")
+    room.profile = msgspec.structs.replace(profile, questions=room.manner.extensions)
     return Reply(introduce(room.engine, room.manner))
 
 

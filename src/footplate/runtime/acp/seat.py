@@ -14,7 +14,7 @@ import msgspec
 
 from footplate.acp import jsonrpc
 from footplate.acp.encode import Encoder, coalesce
-from footplate.acp.encode_requests import Asked, Unanswered, ask, take
+from footplate.acp.encode_requests import PERMISSION, Asked, Unanswered, ask, take
 from footplate.acp.encode_turn import CANCELLED, answer_prompt
 from footplate.acp.failures import Failure
 from footplate.acp.jsonrpc import METHOD_NOT_FOUND, RpcId
@@ -156,8 +156,8 @@ class Seat:
 
     def _outcome(self, asked: Asked, response: jsonrpc.Envelope) -> Answer | Asked | Unanswered:
         if response.error is not None or response.result is None:
-            if response.error is not None and response.error.code == METHOD_NOT_FOUND and self._profile.forms:
-                plainer = msgspec.structs.replace(self._profile, forms=False)
+            if response.error is not None and response.error.code == METHOD_NOT_FOUND and asked.method != PERMISSION:
+                plainer = msgspec.structs.replace(self._profile, forms=False, questions=False)
                 return ask(self.session.id, asked.request, plainer, self.encoder.tools)
             words = response.error.message if response.error is not None else "no result"
             return Deny(message=f"{NOT_SHOWN} ({words})")

@@ -357,6 +357,32 @@ async def test_the_death_of_the_agent_is_told_and_the_next_prompt_goes_on(
         assert (await client.asked("_adapter/invalid_stdout"))["params"]["raw"]
 
 
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ({"outcome": "answered", "answers": {"question_0": "Blue"}}, "question: Blue"),
+        ({"outcome": "rejected"}, "question: declined"),
+        (None, "question: Red"),
+    ],
+)
+async def test_questions_go_by_the_older_transports_own_request(
+    hub: Hub, services: Services, tmp_path: Path, answer: dict[str, object] | None, told: str
+) -> None:
+    async with connected(hub, services, manner=Manner(extensions=True)) as client:
+        session = await client.open(tmp_path)
+        rpc_id = await client.prompt(session, "question")
+        asked = await client.asked("_sandboxagent/session/request_question")
+        assert [each["label"] for each in asked["params"]["questions"][0]["options"]] == ["Red", "Green", "Blue"]
+        if answer is not None:
+            await client.reply(asked, answer)
+        else:
+            await client.fail(asked, -32601)
+            outcome = {"outcome": {"outcome": "selected", "optionId": "choice-0"}}
+            await client.reply(await client.asked(), outcome)
+        assert (await client.answer(rpc_id))["stopReason"] == "end_turn"
+        assert client.text(session) == told
+
+
 async def test_the_older_transports_methods(hub: Hub, services: Services, tmp_path: Path) -> None:
     manner = Manner(extensions=True, all_engines=True)
     async with connected(hub, services, manner=manner) as client:
