@@ -33,6 +33,7 @@ LONG = (
     "unit/interfaces/http/test_files.py",
     "unit/interfaces/http/test_processes.py",
     "unit/interfaces/http/test_restarts.py",
+    "unit/interfaces/http/test_acp_",
     "unit/interfaces/http/test_sessions_api.py",
     "unit/interfaces/http/test_terminals.py",
     "unit/interfaces/test_local_backend.py",

@@ -28,8 +28,9 @@
     │   ├── FileTooLarge          a file of more bytes than the operator allows
     │   ├── RangeRefused          a part that the file does not have
     │   ├── InputTooLarge         more input for a process than may come at once
-    │   └── SwitchedOff           a part that the operator has not switched on, or that this machine lacks
-    │       └── DesktopMissing      there is no desktop on this machine
+    │   ├── SwitchedOff           a part that the operator has not switched on, or that this machine lacks
+    │   │   └── DesktopMissing      there is no desktop on this machine
+    │   └── Unimplemented         something that the protocol knows and this server does not do
     ├── EngineError             the agent's side
     │   ├── EngineNotFound        its program is not on this machine
     │   ├── EngineNotExecutable   its program cannot be started
@@ -37,6 +38,7 @@
     │   ├── EngineDeclined        it runs and will not do what was asked
     │   ├── EngineSilent          it does not answer in time
     │   ├── InstallFailed         its program could not be installed
+    │   ├── AnswerLate            it shows no sign of life while a caller waits for its answer
     │   └── EngineGone            it died, or its pipes are closed
     ├── HostError               the machine's side
     │   ├── KeeperGone            the parent of the agents is not there any more
@@ -391,6 +393,14 @@ class InputTooLarge(RequestError):
         super().__init__(f"{size} bytes of input at once, and {limit} may come; send them in parts")
 
 
+class Unimplemented(RequestError):
+    """Something that the protocol knows and this server does not do."""
+
+    code: ClassVar[str] = "not_implemented"
+    title: ClassVar[str] = "Not implemented"
+    status: ClassVar[int] = 501
+
+
 class EngineError(FootplateError):
     """Something on the agent's side."""
 
@@ -475,6 +485,24 @@ class InstallFailed(EngineError):
     def __init__(self, engine: str, reason: str) -> None:
         self.engine = engine
         super().__init__(f"{engine} could not be installed: {reason}")
+
+
+class AnswerLate(EngineError):
+    """The agent shows no sign of life while a caller waits for its answer."""
+
+    code: ClassVar[str] = "timeout"
+    title: ClassVar[str] = "Timeout"
+    status: ClassVar[int] = 504
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, engine: str, asked: str, waited_s: float) -> None:
+        self.engine = engine
+        self.asked = asked
+        self.waited_s = waited_s
+        super().__init__(
+            f"nothing was heard of {engine} for {waited_s:g} s while {asked} waited for its answer; "
+            "the answer comes on the event stream should it still come"
+        )
 
 
 class EngineGone(EngineError):

@@ -145,7 +145,7 @@ class Conductor:
 
     async def _begin(self, first: QueuedPrompt) -> None:
         try:
-            await self._ensure_agent()
+            await self.ensure_agent()
             await self._hand_over(first.id, (*self._context(), *first.content), "queue")
         except (EngineError, HostError, RequestError) as problem:
             await self._fail(first.id, problem)
@@ -167,7 +167,8 @@ class Conductor:
 
     # --------------------------------------------------------------------------------------------- agent
 
-    async def _ensure_agent(self) -> None:
+    async def ensure_agent(self) -> None:
+        """Start the agent's process unless one runs."""
         if self.agent is not None:
             return
         options = msgspec.structs.replace(self._options(), mcp=await self._servers())

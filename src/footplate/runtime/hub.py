@@ -155,9 +155,14 @@ class Hub:
         async for envelope in self._read(session):
             reducer.apply(envelope)
         log = self._log(lease, reducer)
-        await log.publish(close_what_was_left(log.view()), source="bridge")
+        closed = log.view().state == "closed"
+        if not closed:
+            await log.publish(close_what_was_left(log.view()), source="bridge")
         session_again = Session(self._services, self._engine(spec.engine), spec, log)
-        await session_again.take_up()
+        if closed:
+            session_again.retire()
+        else:
+            await session_again.take_up()
         return session_again
 
     def _log(self, lease: Lease, reducer: SessionReducer) -> SessionLog:

@@ -71,6 +71,10 @@ class Session:
         await self._do(self._allowance.take_up)
         await self._do(self._conductor.tell_state)
 
+    def retire(self) -> None:
+        """It was closed in an earlier life: it can be read, and takes nothing more."""
+        self._conductor.over = True
+
     # ------------------------------------------------------------------------------------------- reading
 
     @property
@@ -101,11 +105,23 @@ class Session:
         """When the last turn ended, on the monotonic clock."""
         return self._conductor.idle_since
 
+    @property
+    def watchers(self) -> int:
+        """How many read it right now."""
+        return self._log.readers
+
     def rules(self) -> tuple[SessionRule, ...]:
         """What is allowed for this session: what we answer by, and what the engine holds for it."""
         return self.view().rules
 
     # -------------------------------------------------------------------------------------------- asking
+
+    async def wake(self) -> None:
+        """Have the agent's process started ahead of the first prompt: its options and commands are events then.
+
+        Raises `EngineError` or `HostError` when it cannot start.
+        """
+        await self._do(self._conductor.ensure_agent)
 
     async def prompt(self, content: tuple[ContentBlock, ...] | str, *, when: When = "queue", key: str = "") -> PromptId:
         """Give the agent a message. Returns once it is accepted for good; the same key twice is one message."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from footplate.config.settings import Settings
 from footplate.host.files import Files
 from footplate.host.grounds import Grounds
+from footplate.interfaces.http.acp_doors import AcpDoors
 from footplate.interfaces.http.meters import Meters
 from footplate.interfaces.http.news import Attention
 from footplate.interfaces.http.routing import Route
@@ -44,6 +45,7 @@ class Api:
         self.agents_since: dict[str, float] = {}
         """Since when a connection to an agent lives, on the monotonic clock; the doors of ACP note it here."""
         self.routes: tuple[Route, ...] = ()
+        self.acp = AcpDoors(service)
         self.stopping = asyncio.Event()
         self._endings: set[Callable[[], None]] = set()
 
@@ -72,5 +74,6 @@ async def open_api(service: Service, access: Access) -> AsyncIterator[Api]:
         api = Api(service, access, children=children)
         api.attention.follow(service.services.bulletin.subscribe)
         stack.push_async_callback(api.attention.close)
+        stack.push_async_callback(api.acp.close)
         stack.callback(api.stop)
         yield api

@@ -71,6 +71,9 @@ RESOURCES: Final = (
     "files",
     "processes",
     "terminals",
+    "acp_servers",
+    "acp_rpc",
+    "acp_remote",
 )
 """The modules of resources, each with its `routes`."""
 
