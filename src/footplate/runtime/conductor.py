@@ -387,7 +387,7 @@ class Conductor:
         """Whether the session goes on by itself from here: `tell_state` says the state when it has."""
         match event:
             case m.TurnEnded():
-                return not event.ok or bool(self._waiting())
+                return not event.ok or self._cut is not None or bool(self._waiting())
             case m.RequestOpened() | m.RequestWithdrawn() | m.RequestUnanswered() | m.EngineDetached():
                 return True
             case _:
