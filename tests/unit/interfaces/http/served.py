@@ -44,12 +44,22 @@ class Served:
 
 @asynccontextmanager
 async def serve(
-    folder: Path, settings: Settings | None = None, doors: Doors | None = None, *, token: str = TOKEN
+    folder: Path,
+    settings: Settings | None = None,
+    doors: Doors | None = None,
+    *,
+    token: str = TOKEN,
+    path: str = "/usr/bin:/bin",
 ) -> AsyncIterator[Served]:
     """A server of its own for a test that wants other settings."""
     work = folder / "work"
     work.mkdir(exist_ok=True)
-    environ = {"HOME": str(folder), "PATH": "/usr/bin:/bin", "FOOTPLATE_MOCK_PACE_MS": "0"}
+    environ = {
+        "HOME": str(folder),
+        "PATH": path,
+        "FOOTPLATE_MOCK_PACE_MS": "0",
+        "FOOTPLATE_DATA_DIR": str(folder / "data"),
+    }
     store = MemoryStore()
     async with AsyncExitStack() as stack:
         stack.push_async_callback(store.close)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import platform
+import sys
 from pathlib import Path
 
 import httpx
@@ -52,6 +54,37 @@ async def test_an_agent_that_is_there_is_not_installed_again(client: httpx.Async
     assert refused["type"] == "urn:sandbox-agent:error:install_failed"
     odd = await post(client, "/v1/agents/claude/install", 400, agentVersion="1; rm -rf /")
     assert "agentVersion" in odd["detail"]
+
+
+NPM = """#!/bin/sh
+test "$1" = install || exit 9
+for last; do :; done
+case "$last" in *@0.0.1) echo "no such version" >&2; exit 3;; esac
+program="$3/node_modules/@anthropic-ai/claude-code-{platform}/claude"
+mkdir -p "$(dirname "$program")"
+printf '#!/bin/sh\\necho "9.9.9 (Claude Code)"\\n' > "$program"
+"""
+"""What npm does, as far as we need it: the last argument is the package, the third the folder."""
+
+
+async def test_claude_is_installed_into_the_data_folder_and_found_there(tmp_path: Path) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    machine = {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine(), "arm64")
+    (tools / "npm").write_text(NPM.format(platform=f"{sys.platform}-{machine}"))
+    (tools / "npm").chmod(0o755)
+    async with serve(tmp_path, path=f"{tools}:/usr/bin:/bin") as served, served.client() as client:
+        failed = await post(client, "/v1/agents/claude/install", 500, agentVersion="0.0.1")
+        assert "no such version" in failed["detail"]
+        report = await post(client, "/v1/agents/claude/install")
+        assert report["already_installed"] is False
+        (artifact,) = report["artifacts"]
+        assert (artifact["kind"], artifact["source"]) == ("native_agent", "registry")
+        assert artifact["path"].startswith(str(tmp_path / "data" / "installs"))
+        agent = await get(client, "/v1/agents/claude", config="true")
+        assert (agent["installed"], agent["version"], agent["path"]) == (True, "9.9.9", artifact["path"])
+        again = await post(client, "/v1/agents/claude/install")
+        assert again["already_installed"] is True
 
 
 async def test_credentials_are_told_by_place_and_never_by_value(tmp_path: Path) -> None:
