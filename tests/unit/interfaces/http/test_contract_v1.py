@@ -13,7 +13,7 @@ import pytest
 
 from footplate.config.settings import Settings
 from footplate.interfaces.http.guard import Cors, Doors
-from footplate.runtime.folder_config import LocalMcp, RemoteMcp, load_servers, read_server
+from footplate.runtime.folder_config import LocalMcp, RemoteMcp, declare, write_servers
 from tests.unit.interfaces.http.reading import Json, get, post
 from tests.unit.interfaces.http.served import Served, serve
 
@@ -155,18 +155,21 @@ async def test_an_agent_gets_the_servers_that_were_stored_through_us_and_no_othe
 ) -> None:
     where: Json = {"directory": str(served.work), "mcpName": "a"}
     await client.put("/v1/config/mcp", params=where, json={"type": "local", "command": "node"})
-    store = served.api.store
-    assert [server.name for server in await load_servers(store, str(served.work), {})] == ["a"]
+    store, place = served.api.store, served.work.parent / "mcp"
+    given = await write_servers(store, str(served.work), {}, place)
+    assert list(json.loads((place / given).read_text())["mcpServers"]) == ["a"]
+    assert (place / given).stat().st_mode & 0o077 == 0
     stored = served.work / ".sandbox-agent" / "config" / "mcp.json"
     stored.write_text('{"evil": {"type": "local", "command": "rm"}}')
-    assert await load_servers(store, str(served.work), {}) == ()
+    assert await write_servers(store, str(served.work), {}, place) == ""
 
 
 def test_headers_of_a_remote_server_get_the_values_of_variables() -> None:
     remote = RemoteMcp(url="http://x", bearer_token_env_var="T", env_headers={"x-key": "K", "x-none": "N"})
-    server = read_server("r", remote, {"T": "t", "K": "k"})
-    assert server.headers == {"x-key": "k", "Authorization": "Bearer t"}
-    assert read_server("l", LocalMcp(command="c", args=("a",)), {}).args == ("a",)
+    headers = {"x-key": "k", "Authorization": "Bearer t"}
+    assert declare(remote, {"T": "t", "K": "k"}) == {"type": "http", "url": "http://x", "headers": headers}
+    local = declare(LocalMcp(command="c", args=("a",), cwd="/d"), {})
+    assert local["args"] == ("-c", 'cd "$0" && exec "$@"', "/d", "c", "a")
 
 
 @pytest.mark.parametrize(
