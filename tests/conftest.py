@@ -41,6 +41,7 @@ LONG = (
     "unit/runtime/test_full_disk.py",
     "unit/runtime/test_memory.py",
     "unit/runtime/test_notify.py",
+    "unit/runtime/test_skills.py",
     "unit/runtime/test_warm.py",
     "unit/store/test_sqlite_faults.py",
     "unit/testing/test_messages_server.py",

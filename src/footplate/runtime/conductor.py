@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from footplate.config.settings import common_settings
-from footplate.engines.base import Engine, Keeping, McpServer, Options
+from footplate.engines.base import Engine, Keeping, Options
 from footplate.errors import EngineError, EngineGone, FootplateError, HostError, InvalidValue, RequestError
 from footplate.events import commands as c
 from footplate.events import model as m
@@ -24,7 +24,7 @@ from footplate.events.requests import Destination
 from footplate.events.view import QueuedPrompt, SessionView, ToolItem
 from footplate.host.sandbox import read_sandbox
 from footplate.runtime.agent import Agent
-from footplate.runtime.folder_config import load_servers
+from footplate.runtime.equipment import equip
 from footplate.runtime.limit_requests import GO_ON as RAISED
 from footplate.runtime.limit_requests import open_limit_requests
 from footplate.runtime.limits import Spent, agent_resources, reached, remaining_money, spent_money, told
@@ -171,7 +171,7 @@ class Conductor:
         """Start the agent's process unless one runs."""
         if self.agent is not None:
             return
-        options = msgspec.structs.replace(self._options(), mcp=await self._servers())
+        options = await self._equip(self._options())
         self.agent = await Agent.start(self.services, self._engine, options, self._take)
         self.agent.name(self.log.session)
         self._outdated = False
@@ -224,11 +224,13 @@ class Conductor:
         environ, version = self.services.environ, self.log.view().version
         return await asyncio.to_thread(self._engine.find_distrust, destination, self._options(), version, environ)
 
-    async def _servers(self) -> tuple[McpServer, ...]:
-        """The MCP servers of the folder, for an engine that takes some."""
+    async def _equip(self, options: Options) -> Options:
+        """With the MCP servers and skills of the folder, for an engine that takes some."""
         if not self._engine.capabilities().mcp:
-            return ()
-        return await load_servers(self.services.store, self.spec.cwd, self.services.environ)
+            return options
+        equipment = await equip(self.services, self.spec.cwd)
+        await self.log.publish(equipment.notices(), source="bridge")
+        return msgspec.structs.replace(options, mcp_config=equipment.mcp_config, plugins=equipment.plugins)
 
     async def _fail(self, prompt: PromptId, problem: FootplateError) -> None:
         """The agent could not start: a turn that fails at once and says what to do."""

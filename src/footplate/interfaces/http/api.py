@@ -13,6 +13,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from footplate.config.settings import Settings
+from footplate.engines.base import Engine
+from footplate.engines.catalog import make_engine
 from footplate.host.files import Files
 from footplate.host.grounds import Grounds
 from footplate.interfaces.http.acp_doors import AcpDoors
@@ -47,7 +49,14 @@ class Api:
         self.routes: tuple[Route, ...] = ()
         self.acp = AcpDoors(service)
         self.stopping = asyncio.Event()
+        self._engines: dict[str, Engine] = {}
         self._endings: set[Callable[[], None]] = set()
+
+    def engine(self, name: str) -> Engine:
+        """The engine of that name; the same each time, so that what it has looked up once it need not ask again."""
+        if name not in self._engines:
+            self._engines[name] = make_engine(name, self.settings.engines)
+        return self._engines[name]
 
     def at_stop(self, end: Callable[[], None]) -> Callable[[], None]:
         """Have this called when the server stops: a stream ends then. Returns what takes the wish back."""

@@ -50,11 +50,17 @@ async def serve(
     *,
     token: str = TOKEN,
     store: MemoryStore | None = None,
+    path: str = "/usr/bin:/bin",
 ) -> AsyncIterator[Served]:
     """A server of its own for a test that wants other settings; a `store` that is given outlives it."""
     work = folder / "work"
     work.mkdir(exist_ok=True)
-    environ = {"HOME": str(folder), "PATH": "/usr/bin:/bin", "FOOTPLATE_MOCK_PACE_MS": "0"}
+    environ = {
+        "HOME": str(folder),
+        "PATH": path,
+        "FOOTPLATE_MOCK_PACE_MS": "0",
+        "FOOTPLATE_DATA_DIR": str(folder / "data"),
+    }
     async with AsyncExitStack() as stack:
         if store is None:
             store = MemoryStore()
