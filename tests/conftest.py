@@ -19,6 +19,7 @@ SETTLE_S = 3.0
 
 LONG = (
     "unit/bench/",
+    "unit/engines/claude/test_standing.py",
     "unit/events/test_reduce_cost.py",
     "unit/host/test_keeper.py",
     "unit/host/test_process.py",

@@ -54,7 +54,7 @@ _TABLE: dict[type, _Handler] = dict(
         _on(m.SessionClosed, session.session_closed),
         _on(m.PromptQueued, session.prompt_queued),
         _on(m.PromptWithdrawn, session.prompt_left),
-        _on(m.PromptSteered, session.prompt_left),
+        _on(m.PromptSteered, turn.prompt_steered),
         _on(m.TurnStarted, turn.turn_started),
         _on(m.UserMessage, turn.user_message),
         _on(m.MessageDelta, turn.message_delta),

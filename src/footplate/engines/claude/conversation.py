@@ -50,6 +50,7 @@ class ClaudeConversation:
     ) -> None:
         """`version` is that of the CLI, `mode` the one it starts in, `may_bypass` whether it can stop asking."""
         self._one_shot = options.one_shot
+        self._standing = options.standing
         self._version = features.parse_version(version)
         self._translator = Translator(
             engine=ENGINE,
@@ -105,6 +106,8 @@ class ClaudeConversation:
     def begin(self) -> Reaction:
         """`initialize`: its answer tells that the CLI is ready, and what it offers."""
         events = self._translator.fresh()
+        if self._standing is not None:
+            self._translator.take_over(self._standing)
         remark = features.remark(self._version)
         if remark is not None:
             self._translator.tell(remark)

@@ -8,6 +8,7 @@ from typing import Final
 
 from footplate.engines.claude.ledger import Ledger, Recent
 from footplate.engines.claude.wire import CommandLifecycle
+from footplate.engines.standing import Standing
 from footplate.events.ids import PromptId
 from footplate.events.model import PromptSteered, PromptWithdrawn
 
@@ -38,6 +39,16 @@ class Prompts:
         self._taken = Recent()
         self._echoed = Recent()
         self._told = False
+
+    def take_over(self, standing: Standing) -> None:
+        """Know what was said before, and what was sent."""
+        for prompt in (*standing.taken, *standing.prompts, *standing.said):
+            self._names[prompt_uuid(prompt)] = prompt
+            self._taken.add(prompt)
+        for prompt in standing.said:
+            self._echoed.add(prompt_uuid(prompt))
+        for prompt in standing.waiting:
+            self.sent(prompt)
 
     @property
     def outstanding(self) -> list[PromptId]:
