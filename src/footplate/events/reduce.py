@@ -72,6 +72,7 @@ _TABLE: dict[type, _Handler] = dict(
         _on(m.TurnEnded, turn.turn_ended),
         _on(m.RequestOpened, turn.request_opened),
         _on(m.RequestAnswered, turn.request_answered),
+        _on(m.RequestSent, turn.request_sent),
         _on(m.RequestApplied, turn.request_applied),
         _on(m.RequestRejected, turn.request_rejected),
         _on(m.RequestWithdrawn, turn.request_withdrawn),

@@ -310,6 +310,12 @@ def request_answered(draft: Draft, event: m.RequestAnswered, at: Stamp) -> None:
         )
 
 
+def request_sent(draft: Draft, event: m.RequestSent, _at: Stamp) -> None:
+    held = draft.requests.get(event.request)
+    if held is not None:
+        draft.requests[event.request] = replace(held, sent=True)
+
+
 def request_applied(draft: Draft, event: m.RequestApplied, at: Stamp) -> None:
     _close(draft, event, at, state="applied", reason="")
 

@@ -14,17 +14,20 @@ import msgspec
 
 from footplate.config.settings import common_settings
 from footplate.engines.base import Engine, Options
+from footplate.engines.standing import Standing
 from footplate.errors import EngineError, EngineGone, FootplateError, HostError, InvalidValue, RequestError
 from footplate.events import commands as c
 from footplate.events import model as m
 from footplate.events.content import ContentBlock, TextBlock
 from footplate.events.ids import PromptId, ToolCallId, TurnId
 from footplate.events.model import Event
-from footplate.events.view import QueuedPrompt, SessionView
+from footplate.events.view import QueuedPrompt, SessionView, UserItem
+from footplate.host.locks import SessionLock
 from footplate.host.sandbox import read_sandbox
 from footplate.runtime.agent import Agent
 from footplate.runtime.limits import Spent, agent_resources, reached, remaining_money, told
 from footplate.runtime.log import SessionLog
+from footplate.runtime.recovery import BRIDGE
 from footplate.runtime.services import Services
 from footplate.runtime.shell import as_context, untold_commands
 from footplate.runtime.spec import SessionSpec
@@ -53,7 +56,7 @@ class Conductor:
         self.idle_since = time.monotonic()
         self.post = links.post
         self._take = links.take
-        self._engine = engine
+        self.engine = engine
         self._sent: set[PromptId] = set()
         self._running: set[ToolCallId] = set()
         view = log.view()
@@ -135,7 +138,7 @@ class Conductor:
 
     async def _hand_over(self, prompt: PromptId, content: tuple[ContentBlock, ...], when: When) -> None:
         if self.agent is None:
-            raise EngineGone(self._engine.name, "it has ended")
+            raise EngineGone(self.engine.name, "it has ended")
         command = c.SendPrompt(key=self.key(), prompt=prompt, content=content, when=when)
         frames = self.agent.prepare(command)
         self._sent.add(prompt)
@@ -150,9 +153,13 @@ class Conductor:
     async def _ensure_agent(self) -> None:
         if self.agent is not None:
             return
+        self.agent = await Agent.start(self.services, self.engine, self._options(), self._take)
+
+    def _options(self) -> Options:
+        """How a process for this session is started."""
         view = self.log.view()
         common = common_settings(self.services.settings, self.spec.engine)
-        options = Options(
+        return Options(
             cwd=self.spec.cwd,
             model=view.model or self.spec.model,
             mode=view.mode or self.spec.mode,
@@ -168,7 +175,33 @@ class Conductor:
             sandbox=read_sandbox(common),
             resources=agent_resources(self.spec.limits, common),
         )
-        self.agent = await Agent.start(self.services, self._engine, options, self._take)
+
+    async def resume_agent(self, standing: Standing, *, mode: str, anew: bool, lock: SessionLock | None) -> None:
+        """A process that goes on with the open turn: in the conversation, or `anew` in one that begins with it."""
+        options = self._options()
+        options = msgspec.structs.replace(
+            options, mode=mode or options.mode, standing=standing, resume=None if anew else options.resume, fork=False
+        )
+        self.agent = await Agent.start(self.services, self.engine, options, self._take, lock=lock)
+
+    async def say(self, text: str) -> None:
+        """Tell the agent something of our own, within the turn that is open."""
+        prompt, content = PromptId(f"{BRIDGE}{new_ulid()}"), (TextBlock(text=text),)
+        self._known.add(prompt)
+        await self.log.publish([m.PromptQueued(prompt=prompt, content=content)], source="bridge", durable=True)
+        await self._hand_over(prompt, content, "queue")
+
+    def said(self) -> list[UserItem]:
+        """The prompts of the open turn, as far as the log has them."""
+        view = self.log.view()
+        return [item for item in view.items if isinstance(item, UserItem) and item.turn == view.turn and item.prompt]
+
+    async def say_again(self) -> None:
+        """Give a new conversation the prompts of the open turn."""
+        said = self.said()
+        prompt = said[0].prompt if said else None
+        if prompt is not None:
+            await self._hand_over(prompt, tuple(block for item in said for block in item.content), "queue")
 
     async def _fail(self, prompt: PromptId, problem: FootplateError) -> None:
         """The agent could not start: a turn that fails at once and says what to do."""
@@ -194,7 +227,7 @@ class Conductor:
         """The process is gone: what it had taken and not begun goes back to the person."""
         self.agent = None
         self._running.clear()
-        self._turn = None
+        self._turn = self.log.view().turn
         lost = [m.PromptWithdrawn(prompt=prompt, reason="the agent ended before it began") for prompt in self._sent]
         self._sent.clear()
         await self.log.publish(lost, source="bridge")

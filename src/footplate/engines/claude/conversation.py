@@ -130,6 +130,8 @@ class ClaudeConversation:
             self._send(command)
         elif isinstance(command, c.AnswerRequest):
             self._frames.append(self._orders.answer(command))
+            if self._standing is not None:
+                self._frames.extend(self._orders.leave_plan(command))
         else:
             self._frames.extend(self._orders.ask(command))
             return self._react(events)

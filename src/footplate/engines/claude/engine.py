@@ -18,6 +18,7 @@ from footplate.engines.claude.credentials import find_login
 from footplate.engines.claude.features import parse_version
 from footplate.engines.claude.launch import Facts, build_launch
 from footplate.engines.claude.modes import BYPASS, EFFORTS, MODES, wire_mode
+from footplate.engines.claude.revival import ClaudeParking
 from footplate.engines.claude.settings import ClaudeSettings
 from footplate.errors import EngineNotExecutable, EngineNotFound
 from footplate.events.base import ResumeToken
@@ -88,6 +89,11 @@ class ClaudeEngine:
             mode=mode,
             may_bypass=mode == BYPASS or self._settings.dangerously_skip_permissions,
         )
+
+    @property
+    def parking(self) -> ClaudeParking:
+        """How requests are brought back whose CLI is gone."""
+        return ClaudeParking(self._settings.profile)
 
     def format_resume(self, token: ResumeToken) -> str:
         """The line a person can paste in a terminal."""

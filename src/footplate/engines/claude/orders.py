@@ -9,7 +9,7 @@ import msgspec
 
 from footplate.engines.claude import answers, control, features
 from footplate.engines.claude.lenient import read_struct
-from footplate.engines.claude.modes import known_mode, thinking_tokens
+from footplate.engines.claude.modes import DEFAULT, known_mode, thinking_tokens
 from footplate.engines.claude.offers import Offers
 from footplate.engines.claude.outgoing import MUTE, Meaning, Outgoing, Verdict
 from footplate.engines.claude.prompts import prompt_uuid
@@ -20,6 +20,7 @@ from footplate.events.commands import Command
 from footplate.events.facts import Fact, Interrupted
 from footplate.events.ids import PromptId
 from footplate.events.model import FilesRewound
+from footplate.events.requests import Allow, Choose
 
 TOO_LATE = "the prompt does not wait any more: it was taken up, or never came"
 Frames = tuple[bytes, ...]
@@ -51,6 +52,16 @@ class Orders:
         frame = control.answer_frame(request, command.answer)
         self._translator.answered(request.id, denied=control.denies(request, command.answer))
         return frame
+
+    def leave_plan(self, command: c.AnswerRequest) -> Frames:
+        """Set the mode that an approved plan ends in: 2.1.197 goes back to planning when it was resumed meanwhile."""
+        request = self._translator.open_request(command.request)
+        if request is None or request.kind != "plan" or control.denies(request, command.answer):
+            return ()
+        answer = command.answer
+        allowed = control.chosen(request, answer.option) if isinstance(answer, Choose) else answer
+        mode = allowed.mode if isinstance(allowed, Allow) else ""
+        return self._set_mode(c.SetMode(key=MUTE, mode=mode or DEFAULT))
 
     def take_frames(self) -> list[bytes]:
         """Frames that an answer gave rise to."""

@@ -322,7 +322,7 @@ class Translator:
         return True
 
     def _ask(self, name: str, asked: CanUseTool) -> bool:
-        request = read_request(name, asked, self._ledger.cwd)
+        request = msgspec.structs.replace(read_request(name, asked, self._ledger.cwd), mode=self._attachment.mode)
         call = self._ledger.calls.get(asked.tool_use_id)
         parent = call.parent if call is not None else self._tasks.agent_call(asked.agent_id)
         if parent is None and not asked.agent_id:
