@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
@@ -82,21 +82,21 @@ class Hosted:
                 await self.process.wait()
             await self._reader
 
-    async def died(self) -> None:
-        """Wait until it has killed itself, as it was told to; nothing of the world is left then."""
+    async def died(self, *, spare: Collection[int] = ()) -> None:
+        """Wait until it has killed itself, as it was told to; nothing else of the world is left then."""
         async with asyncio.timeout(PATIENCE_S):
             assert await self.process.wait() == -signal.SIGKILL
-        await _gone(self.world)
+        await _gone(self.world, spare)
 
-    async def kill_all(self) -> None:
+    async def kill_all(self, *, spare: Collection[int] = ()) -> None:
         """Kill the service and everything that it has started, at once: as a machine that loses its power."""
         pids = Table().below([self.process.pid]) | set(processes_with(str(self.world.home))) - {os.getpid()}
-        for pid in (self.process.pid, *pids):
+        for pid in (self.process.pid, *pids.difference(spare)):
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 continue
-        await self.died()
+        await self.died(spare=spare)
 
     # ------------------------------------------------------------------------------------------ orders
 
@@ -141,17 +141,22 @@ class Hosted:
 
     async def see(self, session: SessionId, kind: type[E], where: Callable[[E], bool] = lambda _: True) -> E:
         """The first event of a kind, waiting for it where it has not come yet."""
+        found = await self.see_any(session, lambda event: isinstance(event, kind) and where(event))
+        assert isinstance(found, kind)
+        return found
 
-        def found() -> list[E]:
-            return [event for event in self.events(session) if isinstance(event, kind) and where(event)]
+    async def see_any(self, session: SessionId, where: Callable[[Event], bool]) -> Event:
+        """The first event that is wanted, waiting for it where it has not come yet."""
+
+        def found() -> list[Event]:
+            return [event for event in self.events(session) if where(event)]
 
         try:
             async with asyncio.timeout(PATIENCE_S), self._news:
-                await self._news.wait_for(found)
+                return (await self._news.wait_for(found))[0]
         except TimeoutError:
             shown = "\n".join(str(event)[:300] for event in self.events(session)[-15:])
-            raise AssertionError(f"no {kind.__name__} within {PATIENCE_S:g} s; the last events:\n{shown}") from None
-        return found()[0]
+            raise AssertionError(f"not seen within {PATIENCE_S:g} s; the last events:\n{shown}") from None
 
     async def asked(self, session: SessionId, *, other_than: tuple[RequestId, ...] = ()) -> Request:
         """What is asked first, or after these."""
@@ -185,9 +190,9 @@ class Hosted:
             self._news.notify_all()
 
 
-async def _gone(world: World) -> None:
+async def _gone(world: World, spare: Collection[int]) -> None:
     """Nothing of the world runs; what a dying keeper still had to kill was given its time."""
     deadline = time.monotonic() + PATIENCE_S
-    while left := processes_with(str(world.home)):
+    while left := processes_with(str(world.home)).keys() - spare:
         assert time.monotonic() < deadline, f"left behind: {left}"
         await asyncio.sleep(0.02)

@@ -2,71 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-
 import pytest
 
-from footplate.engines.claude.projects import config_folder, find_transcript, read_transcript
 from footplate.events import model as m
 from footplate.events.ids import RequestId, SessionId
-from footplate.events.requests import Allow, Answer, Deny, Reply, Request
-from footplate.testing.invariants import check_log
+from footplate.events.requests import Allow, Answer, Deny, Reply
 from footplate.testing.messages import script, tool
 from tests.e2e.hosted import Hosted
+from tests.e2e.killed import BASH, PLAN, QUESTION, ask_and_die, runs, sound
 from tests.e2e.world import World
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.both_versions]
-
-BASH = {"command": "echo ran >> ran.txt; echo done", "description": "append a line"}
-QUESTION = {
-    "questions": [
-        {
-            "question": "Which colour?",
-            "header": "Colour",
-            "multiSelect": False,
-            "options": [{"label": "Red", "description": "warm"}, {"label": "Blue", "description": "cold"}],
-        }
-    ]
-}
-PLAN = (tool("Write", {"file_path": "$PLANFILE", "content": "# Plan\n1. do"}), tool("ExitPlanMode", {}))
-
-
-def runs(world: World) -> int:
-    """How often the command ran."""
-    made = world.work / "ran.txt"
-    return made.read_text().count("ran") if made.exists() else 0
-
-
-def sound(hosted: Hosted, session: SessionId) -> None:
-    """The log holds every invariant, over all lives of the service; ephemeral events of dead ones are not in it."""
-    assert check_log(hosted.envelopes[session]) == []
-
-
-async def ask_and_die(world: World, prompt: str, *, mode: str = "") -> tuple[SessionId, Request]:
-    """Have the agent ask, then kill everything."""
-    async with Hosted.start(world) as hosted:
-        session = await hosted.begin(prompt, mode=mode)
-        request = await hosted.asked(session)
-        view = await hosted.view(session)
-        assert view.resume is not None
-        await is_written(world, view.resume.value, request.call or "")
-        await hosted.kill_all()
-    return session, request
-
-
-async def is_written(world: World, conversation: str, call: str) -> None:
-    """Wait until the CLI has written the call down."""
-    deadline = time.monotonic() + 60
-    while not has_call(world, conversation, call):
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.01)
-
-
-def has_call(world: World, conversation: str, call: str) -> bool:
-    """Whether the CLI's file of the conversation is there, with the call in it."""
-    path = find_transcript(config_folder(world.env), conversation)
-    return path is not None and call in read_transcript(path).calls
 
 
 async def waits_detached(hosted: Hosted, session: SessionId, request: RequestId) -> None:
