@@ -37,6 +37,9 @@ TRIES: Final = 3
 START_S: Final = 60.0
 """How long a process may take until it can be spoken to."""
 
+LOCK_S: Final = 5.0
+"""How long the lock may be held by the last process, whose end was told a moment ago."""
+
 LOOK_S: Final = 0.2
 
 
@@ -346,7 +349,11 @@ class Resumption:
         if session is None:
             return None
         lock = self._conductor.services.warm.lock_on(self._conductor.engine, session)
-        await lock.acquire()
+        try:
+            async with asyncio.timeout(LOCK_S):
+                await lock.acquire(wait=True)
+        except TimeoutError:
+            await lock.acquire()  # says who has it
         return lock
 
     async def _publish(self, events: list[Event], *, durable: bool = False) -> None:
