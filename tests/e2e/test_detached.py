@@ -12,10 +12,10 @@ from footplate.engines.claude.projects import config_folder, find_transcript
 from footplate.events import model as m
 from footplate.events.ids import RequestId
 from footplate.events.requests import Allow, Deny
-from footplate.events.view import SessionView
+from footplate.events.view import SessionView, ToolItem
 from footplate.testing.messages import script, tool
 from tests.e2e.hosted import Hosted, Refused
-from tests.e2e.killed import BASH, ask, ask_and_die, runs, sound
+from tests.e2e.killed import BASH, ask, ask_and_die, has_call, runs, sound, until
 from tests.e2e.live import talk
 from tests.e2e.world import World, processes_with
 
@@ -237,3 +237,31 @@ async def test_the_requests_of_an_engine_that_cannot_ask_again_end_with_the_serv
         assert (row.id, row.state) == (request.id, "withdrawn")
         assert (await hosted.ended(session)).stop_reason == "lost"
         sound(hosted, session)
+
+
+@pytest.mark.both_versions
+async def test_a_sub_agent_that_asked_begins_anew_and_its_call_runs_once(world: World) -> None:
+    agent = {
+        "description": "append",
+        "prompt": script(tool("Bash", BASH), "Inner said: $LAST"),
+        "run_in_background": False,
+        "subagent_type": "general-purpose",
+    }
+    async with Hosted.start(world) as hosted:
+        session = await hosted.begin(script(tool("Agent", agent), "Outer said: $LAST"))
+        request = await hosted.asked(session)
+        assert (request.tool, bool(request.agent)) == ("Bash", True)
+        view = await hosted.view(session)
+        (call,) = [item for item in view.items if isinstance(item, ToolItem) and item.parent is None]
+        await until(lambda: has_call(world, conversation_of(view), call.id))
+        await hosted.kill_all()
+    async with Hosted.start(world) as hosted:
+        (held,) = (await hosted.view(session)).requests
+        assert (held.request.id, held.state, held.detached, held.parent) == (request.id, "open", True, call.id)
+        await hosted.answer(session, request.id, Allow())
+        ended = await hosted.ended(session)
+        assert "Inner said: done" in ended.answer
+        (row,) = await hosted.requests()
+        assert (row.id, row.state) == (request.id, "applied")
+        sound(hosted, session)
+    assert runs(world) == 1

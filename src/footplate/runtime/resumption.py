@@ -148,7 +148,7 @@ class Resumption:
             raise EngineGone(engine, "it was started again for another request; it may ask this again")
         self._parking.check(held.request, answer)
         way = await asyncio.to_thread(self._parking.look, self._place(), pending_of(self._view(), held))
-        if way.kind == "impossible":
+        if way.kind == "impossible" and not way.unknown:
             raise EngineGone(engine, way.reason)
 
     async def resume(self, request: RequestId, *, by_message: bool = False) -> None:

@@ -19,13 +19,10 @@ from footplate.events.view import (
 
 def standing_of(view: SessionView, *, living: bool = False) -> Standing:
     """What is open. `living`: for the process that had it; it still has its requests, which a new one must ask anew."""
-    turn = next((each for each in view.turns if each.id == view.turn), None)
-    ended = [each.usage for each in view.turns if each.usage is not None]
-    cost = ended[-1].total_cost_usd if ended and living else None
     return Standing(
         living=living,
         turn=view.turn,
-        origin=turn.origin if turn is not None else "",
+        origin=next((each.origin for each in view.turns if each.id == view.turn), ""),
         prompts=_prompts(view),
         taken=tuple(prompt for each in view.turns for prompt in each.prompts),
         said=tuple(item.prompt for item in view.items if isinstance(item, UserItem) and item.prompt is not None),
@@ -40,8 +37,14 @@ def standing_of(view: SessionView, *, living: bool = False) -> Standing:
         compacting=any(isinstance(item, CompactionItem) and item.status == "running" for item in view.items),
         model=view.model,
         mode=view.mode,
-        cost_usd=cost or 0.0,
+        cost_usd=_cost(view) if living else 0.0,
     )
+
+
+def _cost(view: SessionView) -> float:
+    """What the process had cost when its last turn ended."""
+    told = [each.usage.total_cost_usd for each in view.turns if each.usage is not None]
+    return told[-1] or 0.0 if told else 0.0
 
 
 def _prompts(view: SessionView) -> tuple[PromptId, ...]:
