@@ -54,8 +54,14 @@ class Process:
         self._swept: asyncio.Future[None] = loop.create_future()
         self._ending: asyncio.Task[None] | None = None
         self._stdin = FramePipe(fds[0], gone=self._gone)
-        self._stdout = LinePipe(fds[1], high_water=high_water, on_closed=self._release)
-        self._stderr = TailPipe(fds[2])
+        self._stdout = self._open_stdout(fds[1], high_water)
+        self._stderr = self._open_stderr(fds[2])
+
+    def _open_stdout(self, fd: int, high_water: int) -> LinePipe:
+        return LinePipe(fd, high_water=high_water, on_closed=self._release)
+
+    def _open_stderr(self, fd: int) -> TailPipe:
+        return TailPipe(fd)
 
     @property
     def exit(self) -> Exit | None:

@@ -14,7 +14,7 @@ import signal
 import socket
 import time
 
-from .birth import Plan, Setting, become, open_pipes
+from .birth import Plan, Setting, become, open_ends
 from .channel import Channel, close_all
 from .table import LINUX, PAUSE_S, Sweep, Table, kill_exactly, kill_group, start_time
 
@@ -201,7 +201,7 @@ class Keeping:
             if not agent.marker.startswith(self.marker + "."):
                 self.write_record(agent.marker)
             stage = "pipe"
-            pipes = open_pipes(4)
+            pipes = open_ends(plan.tty)
             stage = "fork"
             self.fork(agent, plan, pipes)
         except (OSError, ValueError) as error:

@@ -15,7 +15,7 @@ import secrets
 import socket
 import subprocess
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, assert_never
@@ -59,6 +59,7 @@ class Birth(msgspec.Struct, kw_only=True):
 
     spec: Spawn
     high_water: int
+    make: Callable[..., Process]
     process: asyncio.Future[Process]
 
 
@@ -90,14 +91,24 @@ class Keeper:
         """Why it is not there any more; None as long as it is."""
         return self._gone
 
-    async def spawn(self, spec: Spawn, *, sweep_on_exit: bool = True, high_water: int = HIGH_WATER) -> Process:
-        """Start a program; raises `SpawnFailed`, or `KeeperGone` when there is no keeper to do it."""
+    async def spawn(
+        self,
+        spec: Spawn,
+        *,
+        sweep_on_exit: bool = True,
+        high_water: int = HIGH_WATER,
+        make: Callable[..., Process] = Process,
+    ) -> Process:
+        """Start a program; raises `SpawnFailed`, or `KeeperGone` when there is no keeper to do it.
+
+        `make` makes the handle on it: another kind of `Process` reads its pipes in another way.
+        """
         self._check()
         name = str(next(self._ids))
-        birth = Birth(spec=spec, high_water=high_water, process=self._loop.create_future())
+        birth = Birth(spec=spec, high_water=high_water, make=make, process=self._loop.create_future())
         self._births[name] = birth
         asked = {"type": "spawn", "id": name, "sweep_on_exit": sweep_on_exit, "marker": spec.marker}
-        bounds = {"limits": spec.limits, "oom_score_adj": spec.oom_score_adj, "layers": spec.layers}
+        bounds = {"limits": spec.limits, "oom_score_adj": spec.oom_score_adj, "layers": spec.layers, "tty": spec.tty}
         self._ask({**asked, **bounds, "argv": spec.argv, "env": spec.env, "cwd": spec.cwd})
         try:
             return await birth.process
@@ -199,7 +210,9 @@ class Keeper:
                 lost = SpawnFailed(birth.spec.argv[0], errno.EMFILE, os.strerror(errno.EMFILE), stage="pipe")
                 birth.process.set_exception(lost)
             return
-        process = Process(birth.spec, told, fds, ask=self._ask, on_released=self._forget, high_water=birth.high_water)
+        process = birth.make(
+            birth.spec, told, fds, ask=self._ask, on_released=self._forget, high_water=birth.high_water
+        )
         self._processes[told.id] = process
         birth.process.set_result(process)
 

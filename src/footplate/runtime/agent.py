@@ -11,7 +11,8 @@ import msgspec
 from footplate.engines.base import Engine, Options, Query
 from footplate.errors import StoreError
 from footplate.events.commands import Command
-from footplate.events.model import Event
+from footplate.events.ids import SessionId
+from footplate.events.model import EngineDetached, Event
 from footplate.host.locks import SessionLock
 from footplate.runtime.runner import Runner
 from footplate.runtime.services import Services
@@ -50,14 +51,23 @@ class Agent:
     async def _hand_on(self, take: Callable[[list[Event]], Awaitable[None]]) -> None:
         try:
             async for batch in self._runner.batches():
+                if any(isinstance(event, EngineDetached) for event in batch):
+                    self._free()  # it is gone: whoever hears so may start the next one
                 await take(batch)
         except StoreError as problem:
             # What cannot be written down must not go on: the agent is stopped, and every call says why.
             log.error("the agent is stopped, its events cannot be stored: %s", problem)  # noqa: TRY400
             await self._runner.end(close_wait=0.0)
         finally:
-            if self._lock is not None:
-                self._lock.release()
+            self._free()
+
+    def _free(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
+
+    def name(self, session: SessionId) -> None:
+        """Say whose agent this is; its frames are logged under that."""
+        self._runner.session = session
 
     @property
     def ready(self) -> bool:

@@ -21,6 +21,7 @@ from footplate.events.commands import Command
 from footplate.events.model import Event, Notice
 from footplate.host.lines import Block
 from footplate.host.process import Keeper
+from footplate.runtime.frame_log import log_frames
 from footplate.runtime.handlers import Handler, Handlers
 from footplate.runtime.wires import CLOSE_WAIT_S, Wire, open_wire
 
@@ -57,6 +58,8 @@ class Runner:
         self._room = asyncio.Event()
         self._over = False
         self._ending = False
+        self.session = ""
+        """Whose frames these are, for the log."""
         self._reader = asyncio.create_task(self._read(), name="runner")
 
     @classmethod
@@ -100,6 +103,8 @@ class Runner:
                 self._unread -= size
                 self._room.set()
                 yield batch
+                if self._waiting:
+                    await asyncio.sleep(0)  # others get their turn between two batches, however fast they are taken
             if self._held:
                 await self._translate_held()
                 continue
@@ -125,6 +130,7 @@ class Runner:
     async def write(self, frames: tuple[bytes, ...]) -> None:
         """Write prepared frames. Raises `EngineGone`."""
         for frame in frames:
+            log_frames(self.session, "out", frame)
             await self._wire.write(frame)
 
     async def ask(self, command: Command, *, timeout: float = ANSWER_S) -> msgspec.Raw | None:
@@ -191,6 +197,7 @@ class Runner:
         try:
             await self._answer(self._conversation.begin())
             while (block := await self._wire.read()) is not None:
+                log_frames(self.session, "in", block.lines)
                 await self._read_block(block)
                 await self._leave_room()
             while self._held:
@@ -228,6 +235,7 @@ class Runner:
 
     async def _answer(self, reaction: Reaction, *, size: int = 0) -> None:
         for frame in self._take(reaction, size=size):
+            log_frames(self.session, "out", frame)
             try:
                 await self._wire.write(frame)
             except EngineGone:
