@@ -21,6 +21,7 @@ LONG = (
     "unit/bench/",
     "unit/docs/test_curl_sessions.py",
     "unit/docs/test_curl.py",
+    "unit/engines/claude/test_standing.py",
     "unit/events/test_reduce_cost.py",
     "unit/host/test_file_races.py",
     "unit/host/test_keeper.py",

@@ -36,6 +36,10 @@ class RuntimeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     request_timeout_s: Annotated[
         float | None, Meta(description="a request that nobody answered for so long ends unanswered; default: never")
     ] = None
+    ask_again_s: Annotated[
+        float,
+        Meta(description="a resumed agent that does not ask again within so many seconds is told in words", gt=0),
+    ] = 10.0
     resume_at_reset: Annotated[
         int, Meta(description="how often a session goes on by itself when a usage limit is over", ge=0)
     ] = 0

@@ -13,6 +13,7 @@ from typing import Literal, Protocol, runtime_checkable
 
 import msgspec
 
+from footplate.engines.standing import Standing
 from footplate.events.base import OptionalRaw, ResumeToken
 from footplate.events.commands import Command
 from footplate.events.facts import QueryName
@@ -124,6 +125,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     first_turn: int = 1
     epoch: int = 0
     """Tells apart those who talk to one agent process one after the other: an answer is for who asked."""
+
+    standing: Standing | None = None
+    """What is open in the log already: the conversation goes on with it."""
 
     grants: tuple[msgspec.Raw, ...] = ()
     """Suggestions of the engine's own that were taken for the session: each of its processes is to hold them."""

@@ -96,7 +96,11 @@ class EngineAttached(EventBase, frozen=True, kw_only=True):
 
 
 class EngineDetached(EventBase, frozen=True, kw_only=True):
-    """The agent's process is gone or let go of. Everything it had open was closed by events before this one."""
+    """The agent's process is gone or let go of. Everything it had open was closed by events before this one.
+
+    But for a request that can still be answered: it stays open, marked as detached, and so do its call, the calls above
+    that and the turn. The answer brings up another process, which goes on with them.
+    """
 
     reason: str
     exit_code: int | None = None
@@ -395,7 +399,10 @@ class TurnEnded(EventBase, frozen=True, kw_only=True):
 
 
 class RequestOpened(EventBase, frozen=True, kw_only=True):
-    """The agent asks a person. Ends in exactly one of applied, rejected, withdrawn, unanswered."""
+    """The agent asks a person. Ends in exactly one of applied, rejected, withdrawn, unanswered.
+
+    Sent again under the same id when the process that asked is gone and another one asks the same again.
+    """
 
     request: Request
     parent: ToolCallId | None = None
@@ -408,6 +415,16 @@ class RequestAnswered(EventBase, frozen=True, kw_only=True):
     answer: Answer
     by: str
     surface: str = ""
+
+
+class RequestSent(EventBase, frozen=True, kw_only=True):
+    """The answer is about to be written to the agent: from here on only a result proves anything.
+
+    Stored before a byte of it is written: together with `RequestAnswered` where the agent waits, else once a process
+    asks again.
+    """
+
+    request: RequestId
 
 
 class RequestApplied(EventBase, frozen=True, kw_only=True):
@@ -555,6 +572,7 @@ Event = (
     | TurnEnded
     | RequestOpened
     | RequestAnswered
+    | RequestSent
     | RequestApplied
     | RequestRejected
     | RequestWithdrawn

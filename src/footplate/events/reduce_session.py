@@ -120,7 +120,7 @@ def prompt_queued(draft: Draft, event: m.PromptQueued, at: Stamp) -> None:
     draft.queue.insert(place, replace(waiting[0], content=event.content))
 
 
-def prompt_left(draft: Draft, event: m.PromptWithdrawn | m.PromptSteered, _at: Stamp) -> None:
+def prompt_left(draft: Draft, event: m.PromptWithdrawn, _at: Stamp) -> None:
     draft.leave_queue((event.prompt,))
 
 

@@ -29,6 +29,14 @@ def turn_started(draft: Draft, event: m.TurnStarted, at: Stamp) -> None:
     draft.leave_queue(event.prompts)
 
 
+def prompt_steered(draft: Draft, event: m.PromptSteered, _at: Stamp) -> None:
+    """The prompt belongs to the turn that runs from here on."""
+    draft.leave_queue((event.prompt,))
+    running = draft.turns.get(draft.facts.turn) if draft.facts.turn is not None else None
+    if running is not None and event.prompt not in running.prompts:
+        draft.turns[running.id] = replace(running, prompts=(*running.prompts, event.prompt))
+
+
 def turn_ended(draft: Draft, event: m.TurnEnded, at: Stamp) -> None:
     """A turn's figures are added to the session's once; what its messages left unfinished goes."""
     before = draft.turns.get(event.turn) or TurnView(id=event.turn, started_at=at.time)
@@ -300,6 +308,12 @@ def request_answered(draft: Draft, event: m.RequestAnswered, at: Stamp) -> None:
             answered_from=event.surface,
             answered_at=at.time,
         )
+
+
+def request_sent(draft: Draft, event: m.RequestSent, _at: Stamp) -> None:
+    held = draft.requests.get(event.request)
+    if held is not None:
+        draft.requests[event.request] = replace(held, sent=True)
 
 
 def request_applied(draft: Draft, event: m.RequestApplied, at: Stamp) -> None:

@@ -87,6 +87,18 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=
     engine_request: str = ""
     """The engine's own id of it, where the session gave the request one of ours."""
 
+    mode: str = ""
+    """The permission mode in which it was asked."""
+
+    rules: str = ""
+    """A sum over the engine's own permission rules when it was asked, where the engine can be asked to ask again."""
+
+    replaces: RequestId | None = None
+    """The request that this one came in place of: its process was gone, and the agent asks for something else now."""
+
+    rerun: bool = False
+    """This very call was allowed before, and nobody knows whether it ran: to allow it is to run it, perhaps again."""
+
     plan_prompt: str = ""
     """The granted prompt of a plan that the agent says this falls under. A hint: nothing is allowed by it."""
 

@@ -49,7 +49,7 @@ _NOT_SHOWN: tuple[type, ...] = (
         m.TaskUpdated,
         m.UsageReported,
     ),
-    *(m.RequestOpened, m.RequestAnswered, m.RequestApplied),
+    *(m.RequestOpened, m.RequestAnswered, m.RequestSent, m.RequestApplied),
     *(m.RequestRejected, m.RequestWithdrawn, m.RequestUnanswered, m.RuleAdded, m.RuleRevoked),
     *(m.CompactionStarted, m.CommandRan, m.FilesRewound),
 )

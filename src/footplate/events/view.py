@@ -198,12 +198,16 @@ class TurnView(ViewBase, frozen=True, kw_only=True):
 
 
 class RequestView(ViewBase, frozen=True, kw_only=True):
-    """A request and how far it got. `detached`: the process that asked is gone, an answer wakes the engine first."""
+    """A request and how far it got. `detached`: the process that asked is gone, an answer wakes the engine first.
+
+    `sent`: the answer was, or may have been, written to the agent.
+    """
 
     request: Request
     opened_at: float
     state: RequestState = "open"
     detached: bool = False
+    sent: bool = False
     turn: TurnId | None = None
     parent: ToolCallId | None = None
     answer: Answer | None = None

@@ -93,16 +93,17 @@ class Process:
         """Wait until the agent has ended; lines may still be there to read."""
         return await asyncio.shield(self._exit)
 
-    async def end(self, *, close_wait: float = CLOSE_WAIT, term_wait: float = TERM_WAIT) -> Exit:
+    async def end(self, *, close_wait: float | None = CLOSE_WAIT, term_wait: float = TERM_WAIT) -> Exit:
         """Close stdin, wait, SIGTERM, wait, SIGKILL, sweep; then every descriptor is closed.
 
+        With None to wait for, stdin is left open until it has ended: its end would be an answer to what it waits for.
         Once begun it goes through, though the caller be cancelled; a second call joins the first.
         Lines that came before the end can still be read.
         """
         await asyncio.shield(self.begin_end(close_wait=close_wait, term_wait=term_wait))
         return self._exit.result()
 
-    def begin_end(self, *, close_wait: float, term_wait: float) -> asyncio.Task[None]:
+    def begin_end(self, *, close_wait: float | None, term_wait: float) -> asyncio.Task[None]:
         """Set the ladder going, unless it is, without waiting for it."""
         if self._ending is None:
             self._ending = asyncio.create_task(self._climb(close_wait, term_wait), name=f"end agent {self.id}")
@@ -130,10 +131,11 @@ class Process:
         self._stdout.close()
         self._stderr.close()
 
-    async def _climb(self, close_wait: float, term_wait: float) -> None:
-        self._stdin.finish()
+    async def _climb(self, close_wait: float | None, term_wait: float) -> None:
+        if close_wait is not None:
+            self._stdin.finish()
         try:
-            if close_wait > 0:
+            if close_wait:
                 await asyncio.wait([self._exit], timeout=close_wait)
             await self._sweep(term_wait)
         except asyncio.CancelledError:  # the loop itself is ending: no time for a ladder

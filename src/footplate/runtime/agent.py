@@ -32,13 +32,20 @@ class Agent:
 
     @classmethod
     async def start(
-        cls, services: Services, engine: Engine, options: Options, take: Callable[[list[Event]], Awaitable[None]]
+        cls,
+        services: Services,
+        engine: Engine,
+        options: Options,
+        take: Callable[[list[Event]], Awaitable[None]],
+        *,
+        lock: SessionLock | None = None,
     ) -> Agent:
         """Start the agent's process; `take` gets its events, batch by batch, until it has ended.
 
+        `lock` is the one on its session, if the caller has it already: it is freed at the end of the process.
         Raises `EngineError` or `HostError` when it cannot start, `LockHeld` when another process writes the session.
         """
-        started = await services.warm.start(engine, options)
+        started = await services.warm.start(engine, options, lock=lock)
         return cls(started.runner, started.lock, take)
 
     async def _hand_on(self, take: Callable[[list[Event]], Awaitable[None]]) -> None:
@@ -62,6 +69,11 @@ class Agent:
         """Say whose agent this is; its frames are logged under that."""
         self._runner.session = session
 
+    @property
+    def ready(self) -> bool:
+        """Whether it has said that it is there."""
+        return self._runner.ready
+
     def prepare(self, command: Command) -> tuple[bytes, ...]:
         """The frames of a command, checked and not yet written."""
         return self._runner.prepare(command)
@@ -82,7 +94,7 @@ class Agent:
         """Ask about it. Raises what `ask` raises, and `UnsupportedOption` where the engine cannot tell."""
         return await self._runner.query(query)
 
-    async def end(self, *, close_wait: float) -> None:
-        """See it out: its last events are handed on before this returns."""
+    async def end(self, *, close_wait: float | None) -> None:
+        """See it out: its last events are handed on before this returns. With None its stdin stays open till then."""
         await self._runner.end(close_wait=close_wait)
         await asyncio.wait((self._pump,))

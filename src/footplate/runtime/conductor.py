@@ -14,6 +14,7 @@ import msgspec
 
 from footplate.config.settings import common_settings
 from footplate.engines.base import Engine, Keeping, Options
+from footplate.engines.standing import Standing
 from footplate.errors import EngineError, EngineGone, FootplateError, HostError, InvalidValue, RequestError
 from footplate.events import commands as c
 from footplate.events import model as m
@@ -21,7 +22,8 @@ from footplate.events.content import ContentBlock, TextBlock
 from footplate.events.ids import PromptId, ToolCallId, TurnId
 from footplate.events.model import Event
 from footplate.events.requests import Destination
-from footplate.events.view import QueuedPrompt, SessionView, ToolItem
+from footplate.events.view import QueuedPrompt, SessionView, ToolItem, UserItem
+from footplate.host.locks import SessionLock
 from footplate.host.sandbox import read_sandbox
 from footplate.runtime.agent import Agent
 from footplate.runtime.equipment import equip
@@ -29,6 +31,7 @@ from footplate.runtime.limit_requests import GO_ON as RAISED
 from footplate.runtime.limit_requests import open_limit_requests
 from footplate.runtime.limits import Spent, agent_resources, reached, remaining_money, spent_money, told
 from footplate.runtime.log import SessionLog
+from footplate.runtime.recovery import BRIDGE
 from footplate.runtime.services import Services
 from footplate.runtime.shell import as_context, untold_commands
 from footplate.runtime.spec import SessionSpec, keep_spec
@@ -64,7 +67,7 @@ class Conductor:
         self.post = links.post
         self._take = links.take
         self._halt = links.halt
-        self._engine = engine
+        self.engine = engine
         self._sent: set[PromptId] = set()
         self._running: set[ToolCallId] = set()
         view = log.view()
@@ -155,7 +158,7 @@ class Conductor:
 
     async def _hand_over(self, prompt: PromptId, content: tuple[ContentBlock, ...], when: When) -> None:
         if self.agent is None:
-            raise EngineGone(self._engine.name, "it has ended")
+            raise EngineGone(self.engine.name, "it has ended")
         command = c.SendPrompt(key=self.key(), prompt=prompt, content=content, when=when)
         frames = self.agent.prepare(command)
         self._sent.add(prompt)
@@ -172,7 +175,7 @@ class Conductor:
         if self.agent is not None:
             return
         options = await self._equip(self._options())
-        self.agent = await Agent.start(self.services, self._engine, options, self._take)
+        self.agent = await Agent.start(self.services, self.engine, options, self._take)
         self.agent.name(self.log.session)
         self._outdated = False
 
@@ -199,6 +202,39 @@ class Conductor:
             resources=agent_resources(self.spec.limits, common),
         )
 
+    async def resume_agent(self, standing: Standing, *, mode: str, anew: bool, lock: SessionLock | None) -> None:
+        """A process that goes on with the open turn: in the conversation, or `anew` in one that begins with it."""
+        options = await self._equip(self._options())
+        options = msgspec.structs.replace(
+            options,
+            mode=mode or options.mode,
+            standing=standing,
+            resume=None if anew else options.resume,
+            fork=False,
+        )
+        self.agent = await Agent.start(self.services, self.engine, options, self._take, lock=lock)
+        self.agent.name(self.log.session)
+        self._outdated = False
+
+    async def say(self, text: str) -> None:
+        """Tell the agent something of our own, within the turn that is open."""
+        prompt, content = PromptId(f"{BRIDGE}{new_ulid()}"), (TextBlock(text=text),)
+        self._known.add(prompt)
+        await self.log.publish([m.PromptQueued(prompt=prompt, content=content)], source="bridge", durable=True)
+        await self._hand_over(prompt, content, "queue")
+
+    def said(self) -> list[UserItem]:
+        """The prompts of the open turn, as far as the log has them."""
+        view = self.log.view()
+        return [item for item in view.items if isinstance(item, UserItem) and item.turn == view.turn and item.prompt]
+
+    async def say_again(self) -> None:
+        """Give a new conversation the prompts of the open turn."""
+        said = self.said()
+        prompt = said[0].prompt if said else None
+        if prompt is not None:
+            await self._hand_over(prompt, tuple(block for item in said for block in item.content), "queue")
+
     async def renew(self) -> None:
         """Have the process replaced as soon as no turn runs: it holds what does not hold any more."""
         self._outdated = True
@@ -219,14 +255,14 @@ class Conductor:
 
     async def find_distrust(self, destination: Destination) -> str:
         """Why later processes will not honour a rule that is kept there; empty when they will."""
-        if not isinstance(self._engine, Keeping):
+        if not isinstance(self.engine, Keeping):
             return ""
         environ, version = self.services.environ, self.log.view().version
-        return await asyncio.to_thread(self._engine.find_distrust, destination, self._options(), version, environ)
+        return await asyncio.to_thread(self.engine.find_distrust, destination, self._options(), version, environ)
 
     async def _equip(self, options: Options) -> Options:
         """With the MCP servers and skills of the folder, for an engine that takes some."""
-        if not self._engine.capabilities().mcp:
+        if not self.engine.capabilities().mcp:
             return options
         equipment = await equip(self.services, self.spec.cwd)
         await self.log.publish(equipment.notices(), source="bridge")
@@ -256,7 +292,7 @@ class Conductor:
         """The process is gone: what it had taken and not begun goes back to the person."""
         self.agent = None
         self._running.clear()
-        self._turn = None
+        self._turn = self.log.view().turn
         lost = [m.PromptWithdrawn(prompt=prompt, reason="the agent ended before it began") for prompt in self._sent]
         self._sent.clear()
         await self.log.publish(lost, source="bridge")

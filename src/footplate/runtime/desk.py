@@ -20,6 +20,7 @@ from footplate.runtime.allowance import Allowance
 from footplate.runtime.conductor import Conductor
 from footplate.runtime.grants import granted, plan_prompt
 from footplate.runtime.requests import RequestBook
+from footplate.runtime.resumption import Resumption
 from footplate.runtime.rules import decide
 from footplate.runtime.ulid import new_ulid
 
@@ -32,10 +33,11 @@ NOBODY = "Nobody answered in time. Do not assume an answer."
 class Desk:
     """The requests of one session. Runs in its mailbox."""
 
-    def __init__(self, conductor: Conductor, allowance: Allowance) -> None:
+    def __init__(self, conductor: Conductor, allowance: Allowance, book: RequestBook, resumption: Resumption) -> None:
         self._conductor = conductor
         self._allowance = allowance
-        self._book = RequestBook()
+        self._book = book
+        self._resumption = resumption
         self._timers: dict[RequestId, asyncio.TimerHandle] = {}
 
     def rename(self, event: Event) -> Event | None:
@@ -47,16 +49,30 @@ class Desk:
         return known
 
     async def opened(self, event: m.RequestOpened) -> None:
-        """Ask the rules; where none speaks the request waits, for ever unless a policy says otherwise."""
+        """Ask the rules; where none speaks the request waits, for ever unless a policy says otherwise.
+
+        One that was answered before its process went gets that answer.
+        """
+        if await self._resumption.opened(event):
+            return
         services, view = self._conductor.services, self._conductor.log.view()
         verdict = decide(event.request, mode=view.mode, operator=services.rules, session=view.rules)
         if verdict is not None and self._conductor.agent is not None:
             await self.answer(event.request.id, verdict.answer, verdict.by, POLICY)
             return
-        deadline = services.settings.runtime.request_timeout_s
+        self._set_timer(event.request.id)
+
+    def take_up(self) -> None:
+        """Let the deadlines run on of what was asked before."""
+        for held in self._conductor.log.view().requests:
+            if held.state == "open" and not held.request.limit:
+                self._set_timer(held.request.id, waited=max(time.time() - held.opened_at, 0.0))
+
+    def _set_timer(self, request: RequestId, *, waited: float = 0.0) -> None:
+        deadline = self._conductor.services.settings.runtime.request_timeout_s
         if deadline is not None:
-            self._timers[event.request.id] = asyncio.get_running_loop().call_later(
-                deadline, self._conductor.post, partial(self._expire, event.request.id)
+            self._timers[request] = asyncio.get_running_loop().call_later(
+                max(deadline - waited, 0.0), self._conductor.post, partial(self._expire, request)
             )
 
     async def answer(self, request: RequestId, answer: Answer, by: str, surface: str) -> RequestView:
@@ -64,19 +80,26 @@ class Desk:
         found = self._open(request)
         if found.request.limit:
             return await self._raise_limit(found, answer, by, surface)
-        agent = self._conductor.agent
-        if agent is None:
-            raise EngineGone(self._conductor.spec.engine, "the process that asked has ended")
+        agent, frames = self._conductor.agent, None
         rules = granted(found.request, answer, lambda: RuleId(f"rule_{new_ulid()}"))
-        command = c.AnswerRequest(key=self._conductor.key(), request=self._book.engine_id(request), answer=answer)
-        frames = agent.prepare(command)
         answered = m.RequestAnswered(request=request, answer=answer, by=by, surface=surface)
-        added = [m.RuleAdded(rule=rule, by=by, surface=surface) for rule in rules]
+        events: list[Event] = [answered, *(m.RuleAdded(rule=rule, by=by, surface=surface) for rule in rules)]
+        if found.detached:
+            await self._resumption.check(found, answer)
+        elif agent is None:
+            raise EngineGone(self._conductor.spec.engine, "the process that asked has ended")
+        else:
+            command = c.AnswerRequest(key=self._conductor.key(), request=self._book.engine_id(request), answer=answer)
+            frames = agent.prepare(command)
+            events.append(m.RequestSent(request=request))
         source = "bridge" if surface == POLICY else "person"
-        await self._conductor.log.publish([answered, *added], source=source, durable=True)  # type: ignore[arg-type]
+        await self._conductor.log.publish(events, source=source, durable=True)  # type: ignore[arg-type]
         self._stop_timer(request)
         await self._conductor.services.audit(self._conductor.log.session, found.request, answered, time.time())
-        await agent.write(frames)
+        if agent is not None and frames is not None:
+            await agent.write(frames)
+        else:
+            self._conductor.post(partial(self._resumption.resume, request))
         await self._tell_distrust(rules)
         await self._conductor.tell_state()
         return self._book.find(self._conductor.log.view(), request) or found
@@ -99,6 +122,9 @@ class Desk:
         """A policy's deadline is over: the request ends unanswered, and the agent is told so, not given an answer."""
         found = self._book.find(self._conductor.log.view(), request)
         if found is None or found.state != "open":
+            return
+        if found.detached:
+            await self._resumption.end_turn("nobody answered in time", unanswered=True)
             return
         engine_id = self._book.engine_id(request)
         self._book.forget(request)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,14 +13,13 @@ import msgspec
 
 from footplate.engines.base import Engine
 from footplate.engines.catalog import make_engine
-from footplate.errors import InvalidValue, UnknownSession
+from footplate.errors import FootplateError, InvalidValue, UnknownSession
 from footplate.events.base import ResumeToken
 from footplate.events.codec import ReadEnvelope
 from footplate.events.ids import SessionId
 from footplate.events.reduce import SessionReducer
 from footplate.runtime.log import SessionLog
 from footplate.runtime.memory import choose_evictions, memory_is_short
-from footplate.runtime.recovery import close_what_was_left
 from footplate.runtime.services import Services
 from footplate.runtime.session import Session
 from footplate.runtime.spec import SPECS, SessionSpec
@@ -30,6 +30,7 @@ from footplate.store.values import Lease, Page, RequestFilter, SessionFilter
 ARCHIVED = "archived"
 """The documents that name the sessions that were put aside."""
 
+log = logging.getLogger(__name__)
 EVICTION_S = 5.0
 PAGE = 500
 
@@ -77,6 +78,25 @@ class Hub:
             if live is None:
                 live = self._live[session] = await self._reopen(session)
             return live
+
+    async def take_up_left(self) -> None:
+        """Open again what a process that stopped has left in the middle: every list says then how it stands."""
+        left = [row.session async for row in self._rows() if _was_left(row)]
+        for session in left:
+            try:
+                await self.get(session)
+            except FootplateError as problem:
+                log.warning("session %s cannot be taken up again: %s", session, problem)
+
+    async def _rows(self) -> AsyncGenerator[SessionRow, None]:
+        after: str | None = None
+        while True:
+            page = await self.sessions(after=after)
+            for row in page.items:
+                yield row
+            after = page.after
+            if after is None:
+                return
 
     async def fork(self, session: SessionId, *, title: str = "") -> Session:
         """A session that goes on from where this one stands, and leaves it alone."""
@@ -154,12 +174,9 @@ class Hub:
         reducer = SessionReducer()
         async for envelope in self._read(session):
             reducer.apply(envelope)
-        log = self._log(lease, reducer)
-        closed = log.view().state == "closed"
-        if not closed:
-            await log.publish(close_what_was_left(log.view()), source="bridge")
-        session_again = Session(self._services, self._engine(spec.engine), spec, log)
-        if closed:
+        opened = self._log(lease, reducer)
+        session_again = Session(self._services, self._engine(spec.engine), spec, opened)
+        if opened.view().state == "closed":
             session_again.retire()
         else:
             await session_again.take_up()
@@ -190,3 +207,8 @@ class Hub:
             now, short = time.monotonic(), memory_is_short()
             for live in choose_evictions(self._live.values(), now=now, idle_s=self._idle_s, short=short):
                 await live.evict()
+
+
+def _was_left(row: SessionRow) -> bool:
+    """Whether its process is gone without a word, or an answer waits in it that nobody has carried on."""
+    return row.attached or (row.turn is not None and not row.open_requests)

@@ -36,6 +36,14 @@ class RequestBook:
             case _:
                 return event
 
+    def adopt(self, ours: RequestId, engine: RequestId) -> None:
+        """The engine asks this under that id from here on, whatever we took it for before."""
+        known = self._ours.get(engine)
+        if known is not None:
+            self._engines.pop(known, None)
+        self._ours[engine] = ours
+        self._engines[ours] = engine
+
     def engine_id(self, request: RequestId) -> RequestId:
         """The engine's id of an open request."""
         return self._engines[request]

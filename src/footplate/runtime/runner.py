@@ -181,8 +181,11 @@ class Runner:
         """Tell the agent that nothing more will come; it ends by itself when it is done."""
         self._wire.close_stdin()
 
-    async def end(self, *, close_wait: float = CLOSE_WAIT_S) -> None:
-        """See the agent out and wait until it and all it started are gone. Safe to call twice."""
+    async def end(self, *, close_wait: float | None = CLOSE_WAIT_S) -> None:
+        """See the agent out and wait until it and all it started are gone. Safe to call twice.
+
+        With None it is ended at once, and its stdin is not closed before that.
+        """
         self._ending = True
         self._room.set()
         await self._wire.end(close_wait=close_wait)

@@ -36,7 +36,8 @@ class Service:
 async def open_service(environ: Mapping[str, str], settings: Settings) -> AsyncIterator[Service]:
     """The runtime on the data folder of this environment. One process per folder: else `LockHeld` names the other.
 
-    What an earlier process has left running is swept first. At the end every agent is ended; sessions stay stored.
+    What an earlier process has left running is swept first, then sessions that it left in the middle are taken up. At
+    the end every agent is ended; sessions stay stored.
     """
     data = data_folder(environ)
     async with AsyncExitStack() as stack:
@@ -45,4 +46,5 @@ async def open_service(environ: Mapping[str, str], settings: Settings) -> AsyncI
         keeper = await stack.enter_async_context(Keeper.start(state_dir=data))
         services = Services(store, keeper, settings=settings, environ=environ, data=data, rules=tuple(settings.rules))
         hub = await stack.enter_async_context(Hub.open(services))
+        await hub.take_up_left()
         yield Service(hub, services, data)

@@ -32,6 +32,8 @@ from footplate.runtime.desk import Desk
 from footplate.runtime.limits import Limits
 from footplate.runtime.log import SessionLog, Subscription
 from footplate.runtime.mailbox import Mailbox
+from footplate.runtime.requests import RequestBook
+from footplate.runtime.resumption import Resumption
 from footplate.runtime.services import Services
 from footplate.runtime.shell import run_shell
 from footplate.runtime.spec import SessionSpec
@@ -51,7 +53,9 @@ class Session:
         links = Links(self._take_batch, self._mailbox.post, self._halt)
         self._conductor = Conductor(services, engine, spec, log, links)
         self._allowance = Allowance(self._conductor)
-        self._desk = Desk(self._conductor, self._allowance)
+        book = RequestBook()
+        self._resumption = Resumption(self._conductor, book)
+        self._desk = Desk(self._conductor, self._allowance, book, self._resumption)
 
     async def begin(self, *, title: str, resume: ResumeToken | None) -> None:
         """Write the first event of a new session."""
@@ -67,9 +71,12 @@ class Session:
         await self._do(self._conductor.tell_state)
 
     async def take_up(self) -> None:
-        """Say how a session stands that was opened again."""
+        """Close what nobody goes on with in a session that was opened again, say how it stands, carry on answers."""
+        await self._do(self._resumption.recover)
+        self._desk.take_up()
         await self._do(self._allowance.take_up)
         await self._do(self._conductor.tell_state)
+        await self._do(self._resumption.go_on)
 
     def retire(self) -> None:
         """It was closed in an earlier life: it can be read, and takes nothing more."""
@@ -142,7 +149,11 @@ class Session:
 
     async def interrupt(self) -> None:
         """Stop the running turn. What waits behind it runs next."""
-        await self._do(lambda: self._conductor.tell(c.Interrupt(key=self._conductor.key())))
+        await self._do(self._interrupt)
+
+    async def _interrupt(self) -> None:
+        if not await self._resumption.end_turn("interrupted"):
+            await self._conductor.tell(c.Interrupt(key=self._conductor.key()))
 
     async def answer(self, request: RequestId, answer: Answer, *, by: str, surface: str) -> RequestView:
         """Answer a request. The first answer wins; `AlreadyAnswered` tells the others who was first."""
@@ -246,19 +257,22 @@ class Session:
         self._conductor.stop_waiting()
         self._desk.stop_waiting()
         await self._let_go()
+        await self._resumption.stop()
         await self._mailbox.close()
         self._log.close()
 
     async def _let_go(self) -> None:
         agent = self._conductor.agent
         if agent is not None:
-            await agent.end(close_wait=0.0 if self.busy else 2.0)
+            await agent.end(close_wait=None if self._resumption.keeps else 0.0 if self.busy else 2.0)
         await self._conductor.left()
 
     async def _begin_close(self, reason: str) -> None:
         self._conductor.over = True
+        self._resumption.closing = True
         left = [m.PromptWithdrawn(prompt=each.id, reason="closed") for each in self.view().queue]
         await self._log.publish(left, source="bridge")
+        await self._resumption.end_turn(reason or "the session was closed", unanswered=True)
         await self._desk.close(reason or "the session was closed")
 
     # ------------------------------------------------------------------------------------- in the mailbox
@@ -290,6 +304,8 @@ class Session:
     async def _take(self, batch: list[Event]) -> None:
         renamed = map(self._desk.rename, join_deltas(batch))
         events = [event for event in renamed if event is not None and self._is_news(event)]
+        if self._resumption.concerns(events):
+            events = await self._resumption.receive(events)
         for event in events:
             self._conductor.follow(event)
         if all(map(is_ephemeral, events)):
@@ -324,5 +340,6 @@ class Session:
                 await self._conductor.turn_ended(event)
             case m.EngineDetached():
                 await self._conductor.detached()
+                await self._resumption.detached()
             case _:
                 pass

@@ -55,17 +55,19 @@ class Place:
         self._locks = locks
         self.environ = environ
 
-    async def start(self, engine: Engine, installed: Installed, options: Options) -> Started:
+    async def start(
+        self, engine: Engine, installed: Installed, options: Options, *, lock: SessionLock | None = None
+    ) -> Started:
         """Start a process; a new conversation gets an id of ours where the engine lets us choose.
 
+        `lock` is the one on its session, where the caller has it; it is freed when the process cannot start.
         Raises `EngineError` or `HostError` when it cannot start, `LockHeld` when another process writes the session.
         """
         if engine.capabilities(installed).chooses_session_id and (options.resume is None or options.fork):
             options = msgspec.structs.replace(options, session_id=EngineSessionId(str(uuid.uuid4())))
         known = options.session_id or (None if options.fork else options.resume)
-        lock = None
-        if known is not None:
-            lock = SessionLock(self._locks, f"{engine.name}:{known}", what="footplate session")
+        if known is not None and lock is None:
+            lock = self.lock_on(engine, known)
             await lock.acquire()
         try:
             runner = await Runner.start(engine, installed, options, keeper=self._keeper, environ=self.environ)
@@ -74,6 +76,10 @@ class Place:
                 lock.release()
             raise
         return Started(runner, lock)
+
+    def lock_on(self, engine: Engine, session: EngineSessionId) -> SessionLock:
+        """The lock on a conversation of the engine's, not yet taken."""
+        return SessionLock(self._locks, f"{engine.name}:{session}", what="footplate session")
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,11 +124,15 @@ class WarmPool:
         """How many processes wait and can be spoken to."""
         return sum(each.started.runner.ready and not each.started.runner.over for each in self._waiting)
 
-    async def start(self, engine: Engine, options: Options) -> Started:
+    def lock_on(self, engine: Engine, session: EngineSessionId) -> SessionLock:
+        """The lock on a conversation of the engine's, not yet taken."""
+        return self._place.lock_on(engine, session)
+
+    async def start(self, engine: Engine, options: Options, *, lock: SessionLock | None = None) -> Started:
         """A process for a session: one that waits for just that, else a new one. Raises what `Place.start` raises."""
         installed = await engine.locate(self._place.environ)
         if not self._size or not _is_plain(options):
-            return await self._place.start(engine, installed, options)
+            return await self._place.start(engine, installed, options, lock=lock)
         kind = Kind(engine=engine.name, installed=installed, options=options)
         started = self._take(kind) or await self._place.start(engine, installed, options)
         if not self._closed and kind not in (*self._coming, *(each.kind for each in self._waiting)):
@@ -185,4 +195,6 @@ def _keep(tasks: set[asyncio.Task[None]], work: Coroutine[object, object, None])
 
 def _is_plain(options: Options) -> bool:
     """Whether a process with these options may serve any session: a new conversation that calls nothing of ours."""
+    if options.standing is not None:
+        return False
     return options.resume is None and not options.one_shot and not options.servers and not options.hooks

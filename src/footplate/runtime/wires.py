@@ -43,8 +43,11 @@ class Wire(Protocol):
         """Nothing more will be written."""
         ...
 
-    async def end(self, *, close_wait: float = CLOSE_WAIT_S) -> Exit:
-        """See the agent out: by itself within `close_wait`, then by force. Leaves nothing behind."""
+    async def end(self, *, close_wait: float | None = CLOSE_WAIT_S) -> Exit:
+        """See the agent out: by itself within `close_wait`, then by force. Leaves nothing behind.
+
+        With None by force at once, and without closing its stdin first: it may wait for an answer.
+        """
         ...
 
 
@@ -110,7 +113,7 @@ class ProcessWire:
     def close_stdin(self) -> None:
         self._process.close_stdin()
 
-    async def end(self, *, close_wait: float = CLOSE_WAIT_S) -> Exit:
+    async def end(self, *, close_wait: float | None = CLOSE_WAIT_S) -> Exit:
         ended = await self._process.end(close_wait=close_wait, term_wait=TERM_WAIT_S)
         if self._watch is not None:
             await self._watch.close()
@@ -174,9 +177,9 @@ class TaskWire:
                 self._inbox.get_nowait()
             self._inbox.put_nowait(None)
 
-    async def end(self, *, close_wait: float = CLOSE_WAIT_S) -> Exit:
+    async def end(self, *, close_wait: float | None = CLOSE_WAIT_S) -> Exit:
         self.close_stdin()
-        await asyncio.wait((self._task,), timeout=close_wait)
+        await asyncio.wait((self._task,), timeout=close_wait or 0.0)
         if not self._task.done():
             self._task.cancel()
             await asyncio.wait((self._task,))

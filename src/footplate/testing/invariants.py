@@ -106,10 +106,20 @@ def _calls_end(ledger: Ledger, event: Event | End) -> Iterator[str]:
         yield from (f"call {call} never ends" for call in ledger.open_calls())
 
 
-@_invariant(7, "A request is opened once, and answered at most once, while it is open.")
+@_invariant(
+    7,
+    "A request is opened once, and again only by another process while it has no end; it is answered at most once, "
+    "while it is open, and sent only once it is answered.",
+)
 def _requests_open(ledger: Ledger, event: Event | End) -> Iterator[str]:
     if isinstance(event, m.RequestOpened) and event.request.id in ledger.requests:
-        yield f"request {event.request.id} is opened a second time"
+        before = ledger.requests[event.request.id]
+        if not before.open or not before.detached:
+            yield f"request {event.request.id} is opened a second time"
+    if isinstance(event, m.RequestSent):
+        sent = ledger.requests.get(event.request)
+        if sent is None or sent.state != "answered":
+            yield f"request {event.request} is sent when it is {sent.state if sent is not None else 'unknown'}"
     if isinstance(event, m.RequestAnswered):
         request = ledger.requests.get(event.request)
         if request is not None and request.state != "open":
@@ -218,12 +228,18 @@ def _engine_attached(ledger: Ledger, event: Event | End) -> Iterator[str]:
         yield f"turn {event.turn} ends well while no engine is attached"
 
 
-@_invariant(16, "`EngineDetached` leaves no turn, call, task or compaction open.")
+@_invariant(
+    16,
+    "`EngineDetached` leaves no turn, call, task or compaction open, but for the turn and the calls of a request that "
+    "can still be answered.",
+)
 def _detached_is_tidy(ledger: Ledger, event: Event | End) -> Iterator[str]:
     if isinstance(event, m.EngineDetached):
-        if ledger.turn is not None:
+        waiting = ledger.waiting_calls()
+        if ledger.turn is not None and not waiting:
             yield f"turn {ledger.turn} is open when the engine is detached"
-        yield from (f"call {call} is open when the engine is detached" for call in ledger.open_calls())
+        left = (call for call in ledger.open_calls() if call not in waiting)
+        yield from (f"call {call} is open when the engine is detached" for call in left)
         yield from (f"task {task} is open when the engine is detached" for task in ledger.open_tasks())
         if ledger.compacting:
             yield "a compaction is open when the engine is detached"

@@ -34,7 +34,9 @@ class RequestEntry(msgspec.Struct, kw_only=True):
 
     parent: ToolCallId | None
     turn: TurnId | None
+    call: ToolCallId | None = None
     state: RequestState = "open"
+    detached: bool = False
 
     @property
     def open(self) -> bool:
@@ -98,6 +100,17 @@ class Ledger:
         """Requests without an end state."""
         return [request for request, entry in self.requests.items() if entry.open]
 
+    def waiting_calls(self) -> set[ToolCallId]:
+        """The calls that requests without an end are about, and the calls above those."""
+        found: set[ToolCallId] = set()
+        for entry in self.requests.values():
+            call = entry.call or entry.parent
+            while entry.open and call is not None and call not in found:
+                found.add(call)
+                known = self.calls.get(call)
+                call = (known.parent if known is not None else None) or (entry.parent if call == entry.call else None)
+        return found
+
     def in_background(self, parent: ToolCallId | None) -> bool:
         """Whether something below this call may outlive the turn: the call, or one above it, is a running task's."""
         running = {entry.call for entry in self.tasks.values() if entry.open}
@@ -115,9 +128,14 @@ class Ledger:
     def _attached(self, event: m.EngineAttached) -> None:
         self.attached = True
         self.engine_session = event.engine_session_id
+        if event.reason == "reattached":
+            for entry in self.requests.values():
+                entry.detached = False
 
     def _detached(self, event: m.EngineDetached) -> None:
         self.attached = False
+        for entry in self.requests.values():
+            entry.detached = True
 
     def _closed(self, event: m.SessionClosed) -> None:
         self.closed = True
@@ -162,7 +180,13 @@ class Ledger:
             self.tasks[event.task].open = False
 
     def _request_opened(self, event: m.RequestOpened) -> None:
-        self.requests[event.request.id] = RequestEntry(parent=event.parent, turn=self.turn)
+        before = self.requests.get(event.request.id)
+        self.requests[event.request.id] = RequestEntry(
+            parent=event.parent,
+            turn=self.turn,
+            call=event.request.call,
+            state=before.state if before is not None else "open",
+        )
 
     def _request_moved(
         self,

@@ -36,6 +36,7 @@ from footplate.events.model import (
     RequestApplied,
     RequestOpened,
     RequestRejected,
+    RequestSent,
     RequestUnanswered,
     RequestWithdrawn,
     SessionClosed,
@@ -72,6 +73,7 @@ CHILD = ToolStarted(call=ToolCallId("d"), name="Bash", kind="command", title="ls
 DONE = ToolEnded(call=C, ok=True, outcome="completed")
 CHILD_DONE = ToolEnded(call=ToolCallId("d"), ok=True, outcome="completed")
 ASK = RequestOpened(request=Request(id=R, kind="permission", title="run ls"))
+ASK_OF_CALL = RequestOpened(request=Request(id=R, kind="permission", title="run ls", call=C))
 ANSWER = RequestAnswered(request=R, answer=Allow(), by="ada")
 APPLIED = RequestApplied(request=R)
 TASK = TaskStarted(task=K, call=C)
@@ -103,6 +105,10 @@ GOOD: dict[str, tuple[Event, ...]] = {
         GONE,
         SessionClosed(),
     ),
+    "a request outlives its process, and is asked again by another": (
+        *(ATTACHED, START, CALL, ASK_OF_CALL, GONE, ANSWER, ATTACHED, ASK_OF_CALL, RequestSent(request=R), APPLIED),
+        *(DONE, END),
+    ),
     "a sub-agent in the background outlives its turn": (
         *(ATTACHED, START, CALL, TASK, CHILD, DONE, END),
         *(msgspec.structs.replace(SAID, parent=C), CHILD_DONE, TASK_END),
@@ -133,6 +139,8 @@ BAD: tuple[tuple[str, tuple[Event, ...], str], ...] = (
     ("I6", (CALL,), "call c never ends"),
     ("I7", (ASK, ASK), "request r is opened a second time"),
     ("I7", (ASK, ANSWER, ANSWER), "request r is answered when it is answered"),
+    ("I7", (ASK, RequestSent(request=R)), "request r is sent when it is open"),
+    ("I7", (ATTACHED, ASK, ANSWER, APPLIED, GONE, ATTACHED, ASK), "request r is opened a second time"),
     ("I8", (APPLIED,), "RequestApplied of r, which was never opened"),
     ("I8", (ASK, ANSWER, APPLIED, RequestWithdrawn(request=R)), "request r is withdrawn after it was applied"),
     ("I8", (ASK, APPLIED), "request r is applied without an answer"),

@@ -32,6 +32,7 @@ from footplate.events.model import (
     RequestApplied,
     RequestOpened,
     RequestRejected,
+    RequestSent,
     RequestUnanswered,
     RequestWithdrawn,
     RuleAdded,
@@ -205,6 +206,17 @@ def test_a_request_outlives_its_process_detached_until_it_is_asked_again() -> No
     assert [held.detached for held in script.view().requests] == [True]
     script >> RequestOpened(request=ASK)
     assert script.view().requests == (RequestView(request=ASK, opened_at=3.0),)
+
+
+def test_an_answer_that_is_sent_is_known_to_be() -> None:
+    script = log() >> RequestOpened(request=ASK) >> RequestAnswered(request=R1, answer=Allow(), by="ada")
+    assert [held.sent for held in script.view().requests] == [False]
+    assert [held.sent for held in (script >> RequestSent(request=R1)).view().requests] == [True]
+
+
+def test_a_steered_prompt_belongs_to_the_turn_that_runs() -> None:
+    script = log() >> TurnStarted(turn=TurnId("t"), prompts=(PromptId("a"),)) >> PromptSteered(prompt=PromptId("b"))
+    assert script.view().turns[0].prompts == ("a", "b")
 
 
 def test_a_request_is_attached_again_with_the_process_that_asked_it() -> None:

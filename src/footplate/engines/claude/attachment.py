@@ -29,6 +29,12 @@ class Attachment:
         self.clearing = False
         self.mismatch = ""
 
+    def rejoin(self, *, model: str, mode: str) -> None:
+        """The process goes on, and we with it: the session that was asked for is attached again."""
+        self._reason = "reattached"
+        self._model, self._mode = model, mode
+        self.assume()
+
     @property
     def token(self) -> ResumeToken | None:
         """What brings the conversation back, once it exists."""

@@ -52,6 +52,7 @@ class ClaudeConversation:
     ) -> None:
         """`version` is that of the CLI, `mode` the one it starts in, `may_bypass` whether it can stop asking."""
         self._one_shot = options.one_shot
+        self._standing = options.standing
         self._granted = bool(options.grants)
         self._version = features.parse_version(version)
         self._translator = Translator(
@@ -110,6 +111,8 @@ class ClaudeConversation:
     def begin(self) -> Reaction:
         """`initialize`: its answer tells that the CLI is ready, and what it offers."""
         events = self._translator.fresh()
+        if self._standing is not None:
+            self._translator.take_over(self._standing)
         remark = features.remark(self._version)
         if remark is not None:
             self._translator.tell(remark)
@@ -133,6 +136,8 @@ class ClaudeConversation:
             self._send(command)
         elif isinstance(command, c.AnswerRequest):
             self._frames.extend(self._orders.answer(command))
+            if self._standing is not None:
+                self._frames.extend(self._orders.leave_plan(command))
         else:
             self._frames.extend(self._orders.ask(command))
             return self._react(events)

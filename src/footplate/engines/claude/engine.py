@@ -21,6 +21,7 @@ from footplate.engines.claude.discovery import find_credentials, pick_key
 from footplate.engines.claude.features import parse_version
 from footplate.engines.claude.launch import CONFIG_DIR, Facts, build_launch
 from footplate.engines.claude.modes import BYPASS, EFFORTS, MODES, static_choices, wire_mode
+from footplate.engines.claude.revival import ClaudeParking
 from footplate.engines.claude.settings import ClaudeSettings
 from footplate.engines.claude.trust import CONFIG_FILE, find_distrust
 from footplate.errors import EngineNotExecutable, EngineNotFound
@@ -115,6 +116,11 @@ class ClaudeEngine:
             mode=mode,
             may_bypass=mode == BYPASS or self._settings.dangerously_skip_permissions,
         )
+
+    @property
+    def parking(self) -> ClaudeParking:
+        """How requests are brought back whose CLI is gone."""
+        return ClaudeParking(self._settings.profile)
 
     def find_distrust(
         self, destination: Destination, options: Options, version: str, environ: Mapping[str, str]

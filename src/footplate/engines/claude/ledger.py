@@ -12,6 +12,7 @@ from typing import Final, Literal
 import msgspec
 
 from footplate.engines.claude.lenient import size_of
+from footplate.engines.standing import Standing
 from footplate.events.base import Level
 from footplate.events.content import ContentBlock
 from footplate.events.ids import PromptId, RequestId, TaskId, ToolCallId, TurnId
@@ -119,6 +120,27 @@ class Ledger:
         self._compaction: str | None = None
         self._turn_prefix = turn_prefix
         self._next_turn = first_turn
+
+    def take_over(self, standing: Standing) -> None:
+        """Go on with what is open in the log: nothing of it is told again."""
+        if standing.turn is not None:
+            self.turn = Turn(standing.turn, list(standing.prompts), standing.origin)
+            self.turns = 1
+        for call in standing.calls:
+            if call.ended:
+                self.ended.add(call.id)
+            else:
+                self.calls[call.id] = Call(call.id, call.name, call.kind, call.parent, call.detail)
+            if call.parent is not None and call.kind == "subagent":
+                self._lineage[call.id] = call.parent
+        for task in standing.tasks:
+            if task.ended:
+                self.ended_tasks.add(task.id)
+            else:
+                self.tasks[task.id] = Task(task.id, task.call, task.background)
+        for asked in standing.requests:
+            self.requests[asked.request.id] = Asked(asked.request, asked.parent, asked.answer is not None)
+        self._compaction = "" if standing.compacting else None
 
     # ------------------------------------------------------------------------------------------ lines
 

@@ -26,6 +26,7 @@ from footplate.engines.claude.wire import (
     StreamEvent,
     Tokens,
 )
+from footplate.engines.standing import Standing
 from footplate.events.ids import MessageId, ToolCallId
 from footplate.events.model import Message, MessageDelta, Thought, ThoughtDelta, ToolStarted, ToolUpdated
 
@@ -69,6 +70,15 @@ class Messages:
         self.answer: list[str] = []
         self.context_used: int | None = None
         self._answering = ""
+
+    def take_over(self, standing: Standing) -> None:
+        """Number further blocks of a message after those that the log has."""
+        for message in standing.messages[-KEPT:]:
+            parts = {number: Part("text", done=True) for number in message.blocks}
+            self._written[message.id] = Written(message.id, message.parent, parts)
+            if message.parent is None:
+                self._answering = message.id
+        self.answer = list(standing.answer)
 
     # -------------------------------------------------------------------------------------- as it is written
 

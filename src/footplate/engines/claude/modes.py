@@ -7,13 +7,14 @@ from typing import Final
 from footplate.errors import InvalidValue
 from footplate.events.model import ConfigOption, ConfigValue
 
+DEFAULT: Final = "default"
 BYPASS: Final = "bypassPermissions"
 AUTO: Final = "auto"
-MODES: Final = ("default", "acceptEdits", "plan", "dontAsk", AUTO, BYPASS)
+MODES: Final = (DEFAULT, "acceptEdits", "plan", "dontAsk", AUTO, BYPASS)
 EFFORTS: Final = ("low", "medium", "high", "xhigh", "max")
 
 LABELS: Final[dict[str, tuple[str, str]]] = {
-    "default": ("Ask", "ask before edits and commands"),
+    DEFAULT: ("Ask", "ask before edits and commands"),
     "acceptEdits": ("Accept edits", "edit files without asking, ask before the rest"),
     "plan": ("Plan", "look and plan, change nothing"),
     "dontAsk": ("Don't ask", "refuse whatever is not allowed by a rule"),

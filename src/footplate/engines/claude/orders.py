@@ -10,7 +10,7 @@ import msgspec
 from footplate.engines.claude import answers, control, features
 from footplate.engines.claude.grants import Grants
 from footplate.engines.claude.lenient import read_struct
-from footplate.engines.claude.modes import known_mode, thinking_tokens
+from footplate.engines.claude.modes import DEFAULT, known_mode, thinking_tokens
 from footplate.engines.claude.offers import Offers
 from footplate.engines.claude.outgoing import MUTE, Meaning, Outgoing, Verdict
 from footplate.engines.claude.prompts import prompt_uuid
@@ -21,6 +21,7 @@ from footplate.events.commands import Command
 from footplate.events.facts import Fact, Interrupted
 from footplate.events.ids import PromptId
 from footplate.events.model import FilesRewound
+from footplate.events.requests import Allow
 from footplate.events.rules import held_for_session
 
 TOO_LATE = "the prompt does not wait any more: it was taken up, or never came"
@@ -82,6 +83,15 @@ class Orders:
             raise InvalidValue("rule", command.rule, "a rule that the engine holds")
         self._grants.remove(command.engine_rule)
         return (self._apply(command.key),)
+
+    def leave_plan(self, command: c.AnswerRequest) -> Frames:
+        """Set the mode that an approved plan ends in: 2.1.197 goes back to planning when it was resumed meanwhile."""
+        request = self._translator.open_request(command.request)
+        if request is None or request.kind != "plan" or control.denies(request, command.answer):
+            return ()
+        allowed = control.chosen(request, command.answer)
+        mode = allowed.mode if isinstance(allowed, Allow) else ""
+        return self._set_mode(c.SetMode(key=MUTE, mode=mode or DEFAULT))
 
     def take_frames(self) -> list[bytes]:
         """Frames that an answer gave rise to."""

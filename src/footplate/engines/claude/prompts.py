@@ -8,6 +8,7 @@ from typing import Final
 
 from footplate.engines.claude.ledger import Ledger, Recent
 from footplate.engines.claude.wire import CommandLifecycle
+from footplate.engines.standing import Standing
 from footplate.events.ids import PromptId
 from footplate.events.model import PromptSteered, PromptWithdrawn
 
@@ -38,6 +39,22 @@ class Prompts:
         self._taken = Recent()
         self._echoed = Recent()
         self._told = False
+        self._only_ours = False
+
+    def take_over(self, standing: Standing) -> None:
+        """Know what was said before, and what was sent.
+
+        A new process that goes on with a turn is given prompts of its own by the CLI ("Continue from where you left
+        off."): nobody sent them, so they are none.
+        """
+        self._only_ours = not standing.living
+        for prompt in (*standing.taken, *standing.prompts, *standing.said):
+            self._names[prompt_uuid(prompt)] = prompt
+            self._taken.add(prompt)
+        for prompt in standing.said:
+            self._echoed.add(prompt_uuid(prompt))
+        for prompt in standing.waiting:
+            self.sent(prompt)
 
     @property
     def outstanding(self) -> list[PromptId]:
@@ -52,7 +69,7 @@ class Prompts:
 
     def of_turn(self, named: Iterable[str]) -> list[PromptId]:
         """The prompts that a turn which starts now answers; `named` are those its init names."""
-        prompts = [self.named(name) for name in named] or [*self._started]
+        prompts = self._known(named) or [*self._started]
         if not prompts and not self._told:
             prompts = self._waiting[:1]
         for prompt in prompts:
@@ -74,7 +91,7 @@ class Prompts:
     def of_result(self, names: Iterable[str]) -> None:
         """The prompts that a result names belong to its turn."""
         turn = self._ledger.turn
-        for prompt in map(self.named, names):
+        for prompt in self._known(names):
             if turn is not None and prompt not in turn.prompts:
                 turn.prompts.append(prompt)
             self._take(prompt)
@@ -82,6 +99,9 @@ class Prompts:
     def lifecycle(self, line: CommandLifecycle) -> None:
         """What 2.1.325 says of a prompt."""
         self._told = True
+        if not self._known((line.command_uuid,)):
+            self._ledger.ignore("command_lifecycle")
+            return
         prompt = self.named(line.command_uuid)
         turn = self._ledger.turn
         if line.state == "cancelled" and prompt not in self._taken and prompt not in self._started:
@@ -115,6 +135,10 @@ class Prompts:
         for pending in (self._waiting, self._started):
             if prompt in pending:
                 pending.remove(prompt)
+
+    def _known(self, names: Iterable[str]) -> list[PromptId]:
+        """The prompts of these ids on the wire, without those that are the CLI's own."""
+        return [self.named(name) for name in names if not self._only_ours or name in self._names]
 
     def named(self, name: str) -> PromptId:
         """The prompt of an id on the wire."""

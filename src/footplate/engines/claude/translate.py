@@ -20,6 +20,7 @@ from footplate.engines.base import Exit
 from footplate.engines.claude import remarks, wire
 from footplate.engines.claude.asking import ASKED, CanUseTool, read_request
 from footplate.engines.claude.attachment import Attachment
+from footplate.engines.claude.control import denies
 from footplate.engines.claude.inputs import Inputs
 from footplate.engines.claude.ledger import Ledger
 from footplate.engines.claude.lenient import read, read_leniently, read_whole
@@ -28,6 +29,7 @@ from footplate.engines.claude.prompts import Prompts
 from footplate.engines.claude.system_lines import SystemLines
 from footplate.engines.claude.tasks import Tasks
 from footplate.engines.claude.turns import Turns
+from footplate.engines.standing import Standing
 from footplate.events.facts import TaskInfo
 from footplate.events.ids import EngineSessionId, PromptId, RequestId, ToolCallId
 from footplate.events.model import Event, ToolUpdated
@@ -141,6 +143,18 @@ class Translator:
             self._over = True
             self._turns.lose(ending, prompted=self._prompted)
         return out
+
+    def take_over(self, standing: Standing) -> None:
+        """Go on with what is open in the log. A living process is attached again at once."""
+        self._ledger.take_over(standing)
+        self._prompts.take_over(standing)
+        self._messages.take_over(standing)
+        self._turns.take_over(standing.cost_usd)
+        for asked in standing.requests:
+            if asked.answer is not None:
+                self.answered(asked.request.id, denied=denies(asked.request, asked.answer))
+        if standing.living:
+            self._attachment.rejoin(model=standing.model, mode=standing.mode)
 
     def sent(self, prompt: PromptId, *, clears: bool = False) -> None:
         """A prompt was written to the CLI; `clears` when it is `/clear`, which begins a new session."""
@@ -308,7 +322,7 @@ class Translator:
         return True
 
     def _ask(self, name: str, asked: CanUseTool) -> bool:
-        request = read_request(name, asked, self._ledger.cwd)
+        request = msgspec.structs.replace(read_request(name, asked, self._ledger.cwd), mode=self._attachment.mode)
         call = self._ledger.calls.get(asked.tool_use_id)
         parent = call.parent if call is not None else self._tasks.agent_call(asked.agent_id)
         if parent is None and not asked.agent_id:

@@ -41,6 +41,10 @@ class Turns:
         self._messages = messages
         self._totals = results.Totals()
 
+    def take_over(self, cost_usd: float) -> None:
+        """What the process had cost before: only what comes on top of it is news."""
+        self._totals = results.Totals(cost_usd)
+
     def begin(self, init: Init) -> None:
         """An init: news of the session, and a turn if none is open."""
         told = self._attachment.init(init)

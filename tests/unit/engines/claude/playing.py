@@ -121,7 +121,7 @@ def _plain(event: Event) -> Event:
         )
     if isinstance(event, RequestOpened):
         return msgspec.structs.replace(
-            event, request=msgspec.structs.replace(event.request, options=(), suggestions=())
+            event, request=msgspec.structs.replace(event.request, options=(), suggestions=(), mode="")
         )
     return msgspec.structs.replace(event, usage=None) if isinstance(event, TurnEnded) else event
 

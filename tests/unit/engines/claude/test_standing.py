@@ -1,0 +1,78 @@
+"""A conversation that takes over in the middle: the log of two halves is that of the whole."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from footplate.engines.base import Exit
+from footplate.engines.claude.translate import Translator
+from footplate.events import model as m
+from footplate.events.ids import EngineSessionId, SessionId
+from footplate.events.model import Envelope, Event, is_ephemeral
+from footplate.events.reduce import fold
+from footplate.events.view import SessionView
+from footplate.runtime.standing import standing_of
+from footplate.testing.invariants import check_invariants
+from tests.unit.engines.claude.playing import VERSIONS, Recording, play, recording, scenarios
+
+SESSION = EngineSessionId("11111111-1111-4111-8111-111111111111")
+RECORDINGS = [(version, name) for version in VERSIONS for name in scenarios(version)]
+ENDED = Exit(code=0)
+
+NOT_IN_THE_LOG = {
+    "sig_SIGHUP_stream": "text that was streamed and never finished",
+    "sig_SIGTERM_stream": "text that was streamed and never finished",
+    "tasks_named": "the ids of to-dos",
+    "tasks_sonnet45": "the ids of to-dos",
+    "tasks_env": "the ids of to-dos",
+    "task_tools": "the ids of to-dos",
+    "bash_background": "that a task ended between two turns",
+    "bg_bash_open": "that a task ended between two turns",
+}
+"""What the second half cannot know, by the recordings in which it matters: there only the invariants hold."""
+
+
+def view_of(events: list[Event]) -> SessionView:
+    """The view after the durable events, as a service that starts again finds it."""
+    lasting = [event for event in events if not is_ephemeral(event)]
+    return fold(
+        Envelope(seq=seq, time=1.0, session=SessionId("s"), epoch=1, turn=None, source="engine", event=event)
+        for seq, event in enumerate((m.SessionOpened(engine="claude", cwd="/workspace"), *lasting), 1)
+    )
+
+
+def halves(recorded: Recording, cut: int) -> list[Event]:
+    """The durable events of a recording that two services read, one after the other, from a process that goes on."""
+    first = play(Translator(cwd="/workspace"), recorded, recorded.lines[:cut])
+    view = view_of(first)
+    if view.resume is None:
+        return []
+    second = Translator(cwd="/workspace", resume=view.resume.value, first_turn=len(view.turns) + 1)
+    begun = second.fresh()
+    second.take_over(standing_of(view, living=True))
+    rest = play(second, replace(recorded, prompts=()), recorded.lines[cut:])
+    ended = second.finish(ENDED)
+    return [event for event in (*first, *begun, *rest, *ended) if not is_ephemeral(event)]
+
+
+def told(events: list[Event]) -> list[Event]:
+    """The events without what a process says of itself, which it says again to whoever comes."""
+    aside = m.EngineAttached | m.Notice | m.LimitReached | m.UsageReported | m.ModelChanged | m.ModeChanged
+    return [
+        replace(event, usage=None, answer="", error_kind="") if isinstance(event, m.TurnEnded) else event
+        for event in events
+        if not isinstance(event, aside)
+    ]
+
+
+@pytest.mark.parametrize(("version", "name"), RECORDINGS)
+def test_cut_anywhere_the_other_half_goes_on_with_what_is_open(version: str, name: str) -> None:
+    recorded = recording(version, name)
+    whole = Translator(cwd="/workspace")
+    events = [event for event in (*play(whole, recorded), *whole.finish(ENDED)) if not is_ephemeral(event)]
+    for cut in range(1, len(recorded.lines)):
+        joined = halves(recorded, cut)
+        if joined:
+            assert check_invariants(joined, finished=True) == []
+            assert name in NOT_IN_THE_LOG or told(joined) == told(events), cut
