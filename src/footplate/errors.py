@@ -23,9 +23,8 @@
     │   ├── UnsupportedMedia      a body of another content type is wanted
     │   ├── WrongShape            JSON that does not have the fields it should
     │   ├── ClientTooSlow         the rest of the request did not come in time
-    │   ├── SwitchedOff           a part that the operator has not switched on, or that this machine lacks
-    │   │   └── DesktopMissing      there is no desktop on this machine
-    │   └── Unimplemented         something that the protocol knows and this server does not do
+    │   └── SwitchedOff           a part that the operator has not switched on, or that this machine lacks
+    │       └── DesktopMissing      there is no desktop on this machine
     ├── EngineError             the agent's side
     │   ├── EngineNotFound        its program is not on this machine
     │   ├── EngineNotExecutable   its program cannot be started
@@ -331,14 +330,6 @@ class DesktopMissing(SwitchedOff):
             f"Desktop dependencies are not installed: {', '.join(missing)}. This version of Footplate drives no "
             f"desktop; `{install_command}` brings the tools that a later one will use"
         )
-
-
-class Unimplemented(RequestError):
-    """Something that the protocol knows and this server does not do."""
-
-    code: ClassVar[str] = "not_implemented"
-    title: ClassVar[str] = "Not implemented"
-    status: ClassVar[int] = 501
 
 
 class EngineError(FootplateError):
