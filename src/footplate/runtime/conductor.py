@@ -225,10 +225,12 @@ class Conductor:
         return await asyncio.to_thread(self._engine.find_distrust, destination, self._options(), version, environ)
 
     async def _servers(self) -> tuple[McpServer, ...]:
-        """The MCP servers of the folder, for an engine that takes some."""
+        """The MCP servers of the folder and of the session's client, for an engine that takes some."""
         if not self._engine.capabilities().mcp:
             return ()
-        return await load_servers(self.services.store, self.spec.cwd, self.services.environ)
+        folder = await load_servers(self.services.store, self.spec.cwd, self.services.environ)
+        brought = {each.name for each in self.spec.mcp}
+        return (*(each for each in folder if each.name not in brought), *self.spec.mcp)
 
     async def _fail(self, prompt: PromptId, problem: FootplateError) -> None:
         """The agent could not start: a turn that fails at once and says what to do."""

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import msgspec
 
-from footplate.engines.base import Engine, Query
+from footplate.engines.base import Engine, McpServer, Query
 from footplate.errors import EngineDeclined, EngineGone, EngineSilent, InvalidValue, SessionOver, UnsupportedOption
 from footplate.events import commands as c
 from footplate.events import model as m
@@ -34,7 +34,7 @@ from footplate.runtime.log import SessionLog, Subscription
 from footplate.runtime.mailbox import Mailbox
 from footplate.runtime.services import Services
 from footplate.runtime.shell import run_shell
-from footplate.runtime.spec import SessionSpec
+from footplate.runtime.spec import SessionSpec, keep_spec
 from footplate.runtime.ulid import new_ulid
 
 T = TypeVar("T")
@@ -160,6 +160,11 @@ class Session:
         """Change how hard the model thinks, now or with the next process."""
         await self._set(c.SetEffort(key=self._conductor.key(), effort=effort), None)
         self._conductor.spec = msgspec.structs.replace(self.spec, effort=effort)
+
+    async def bring_servers(self, servers: tuple[McpServer, ...]) -> None:
+        """Have the agent's next process know these MCP servers, in place of those that a client brought before."""
+        self._conductor.spec = msgspec.structs.replace(self.spec, mcp=servers)
+        await keep_spec(self._services.store, self.id, self.spec)
 
     async def rename(self, title: str) -> None:
         """Give the session a title."""
