@@ -264,7 +264,7 @@ class Conductor:
         """With the MCP servers and skills of the folder, for an engine that takes some."""
         if not self.engine.capabilities().mcp:
             return options
-        equipment = await equip(self.services, self.spec.cwd)
+        equipment = await equip(self.services, self.spec.cwd, brought=self.spec.mcp)
         await self.log.publish(equipment.notices(), source="bridge")
         return msgspec.structs.replace(options, mcp_config=equipment.mcp_config, plugins=equipment.plugins)
 
