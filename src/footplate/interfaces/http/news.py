@@ -54,7 +54,10 @@ REQUESTS = (
     m.RequestWithdrawn,
     m.RequestUnanswered,
 )
-SESSIONS = (m.SessionOpened, m.StateChanged, m.TitleChanged, m.TurnEnded, m.SessionClosed, m.LimitReached)
+SESSIONS = (
+    *(m.SessionOpened, m.StateChanged, m.TitleChanged, m.TurnEnded, m.SessionClosed, m.LimitReached),
+    m.EngineDetached,
+)
 
 
 class Attention:
