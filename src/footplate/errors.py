@@ -28,9 +28,8 @@
     │   ├── FileTooLarge          a file of more bytes than the operator allows
     │   ├── RangeRefused          a part that the file does not have
     │   ├── InputTooLarge         more input for a process than may come at once
-    │   ├── SwitchedOff           a part that the operator has not switched on, or that this machine lacks
-    │   │   └── DesktopMissing      there is no desktop on this machine
-    │   └── Unimplemented         something that the protocol knows and this server does not do
+    │   └── SwitchedOff           a part that the operator has not switched on, or that this machine lacks
+    │       └── DesktopMissing      there is no desktop on this machine
     ├── EngineError             the agent's side
     │   ├── EngineNotFound        its program is not on this machine
     │   ├── EngineNotExecutable   its program cannot be started
@@ -391,14 +390,6 @@ class InputTooLarge(RequestError):
         self.size = size
         self.limit = limit
         super().__init__(f"{size} bytes of input at once, and {limit} may come; send them in parts")
-
-
-class Unimplemented(RequestError):
-    """Something that the protocol knows and this server does not do."""
-
-    code: ClassVar[str] = "not_implemented"
-    title: ClassVar[str] = "Not implemented"
-    status: ClassVar[int] = 501
 
 
 class EngineError(FootplateError):

@@ -16,7 +16,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from footplate.acp import jsonrpc
 from footplate.acp.failures import Failure
-from footplate.errors import FootplateError, InvalidValue, NotFound, Unimplemented
+from footplate.errors import FootplateError, InvalidValue, NotFound
 from footplate.interfaces.http.acp_calls import (
     BATCH,
     Posted,
@@ -51,11 +51,12 @@ class AgentQuery(msgspec.Struct, frozen=True, kw_only=True):
     scope="drive",
     summary="Send one ACP message: `initialize` opens a connection, all else is answered on its streams",
     raw_body=True,
+    also=(202,),
     answer=dict,
-    problems=(404, 406, 501, 504),
+    problems=(404, 406, 415, 504),
 )
 async def post(call: Call, query: AgentQuery) -> Response:
-    posted = await _read(call)
+    posted = await read_posted(call)
     if posted.envelope.method == "initialize" and not call.header(CONNECTION):
         return await _begin(call, posted, query.agent)
     connection = await _known(call)
@@ -155,15 +156,6 @@ async def _hand_on(connection: Connection, posted: Posted) -> None:
 
 
 # -------------------------------------------------------------------------------------------------- inside
-
-
-async def _read(call: Call) -> Posted:
-    try:
-        return await read_posted(call)
-    except FootplateError as problem:
-        if BATCH in str(problem):
-            raise Unimplemented(str(problem)) from problem
-        raise
 
 
 async def _begin(call: Call, posted: Posted, agent: str) -> Response:

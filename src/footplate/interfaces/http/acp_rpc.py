@@ -38,8 +38,9 @@ class _Initialize(msgspec.Struct, frozen=True, rename={"meta": "_meta"}):
     scope="drive",
     summary="Send one ACP message; the first `initialize` may leave the connection's id out and gets one",
     raw_body=True,
+    also=(202,),
     answer=dict,
-    problems=(404, 406, 504),
+    problems=(404, 406, 415, 504),
 )
 async def post(call: Call) -> Response:
     posted = await read_posted(call)

@@ -51,8 +51,9 @@ async def list_servers(call: Call) -> AcpServers:
     scope="drive",
     summary="Send one ACP message; a request is answered here and on the stream, anything else with 202",
     raw_body=True,
+    also=(202,),
     answer=dict,
-    problems=(404, 406, 409, 504),
+    problems=(404, 406, 409, 415, 504),
 )
 async def post(call: Call, query: AgentQuery) -> Response:
     posted = await read_posted(call)

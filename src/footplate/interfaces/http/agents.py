@@ -153,7 +153,7 @@ async def _describe(call: Call, name: str, *, config: bool) -> AgentInfo:
     engine = call.api.engine(name)
     environ = call.api.services.environ
     found, problem = await _locate(engine, environ)
-    since = call.api.agents_since.get(name)
+    since = call.api.acp.servers.since(name)
     info = AgentInfo(
         id=name,
         installed=found is not None,

@@ -44,8 +44,6 @@ class Api:
         self.meters = Meters()
         self.attention = Attention(self.store)
         self.started_at = time.time()
-        self.agents_since: dict[str, float] = {}
-        """Since when a connection to an agent lives, on the monotonic clock; the doors of ACP note it here."""
         self.routes: tuple[Route, ...] = ()
         self.acp = AcpDoors(service)
         self.stopping = asyncio.Event()

@@ -115,6 +115,10 @@ class Connections:
         self._locks.pop(name, None)
         return True
 
+    def since(self, agent: str) -> float | None:
+        """When the oldest live connection to the agent was opened, on the monotonic clock."""
+        return min((each.opened_at for each in self._live.values() if each.agent == agent), default=None)
+
     async def close(self) -> None:
         """The service stops: every agent's side ends, what is stored stays."""
         live, self._live = self._live, {}

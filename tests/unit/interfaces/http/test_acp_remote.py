@@ -104,7 +104,7 @@ async def test_what_cannot_be_is_refused_with_its_status(client: httpx.AsyncClie
     assert (await client.get("/acp", headers={CONNECTION: "nobody"})).status_code == 404
     assert (await client.get("/acp", headers={**wire.headers, "accept": "text/html"})).status_code == 406
     batch = await client.post("/acp", json=[listing], headers=wire.headers)
-    assert (batch.status_code, batch.json()["type"]) == (501, "urn:sandbox-agent:error:not_implemented")
+    assert (batch.status_code, batch.json()["type"]) == (400, "urn:sandbox-agent:error:invalid_request")
     text = await client.post("/acp", content="{}", headers={**wire.headers, "content-type": "text/plain"})
     assert text.status_code == 415
     mixed = {"id": 1, "method": "session/prompt", "params": prompt("one", "x")}
