@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -174,3 +175,32 @@ async def test_an_api_error_is_an_error_of_the_prompt(hub: Hub, services: Servic
         with pytest.raises(RpcFailed) as failed:
             await client.say(session, script(api_error(400, message="scripted refusal")))
         assert failed.value.code == -32603
+
+
+SERVER = """
+import json, sys
+for line in sys.stdin:
+    call = json.loads(line)
+    if "id" not in call:
+        continue
+    answers = {
+        "initialize": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+                       "serverInfo": {"name": "greeter", "version": "1"}},
+        "tools/list": {"tools": [{"name": "greet", "description": "greets", "inputSchema": {"type": "object"}}]},
+        "tools/call": {"content": [{"type": "text", "text": "hello from the client's server"}]},
+    }
+    print(json.dumps({"jsonrpc": "2.0", "id": call["id"], "result": answers.get(call["method"], {})}), flush=True)
+"""
+
+
+async def test_an_mcp_server_of_the_client_reaches_the_agent(hub: Hub, services: Services, world: World) -> None:
+    program = world.home / "greeter.py"
+    program.write_text(SERVER)
+    server = {"name": "greeter", "command": sys.executable, "args": [str(program)], "env": []}
+    async with connected(hub, services, "claude") as client:
+        opened = await client.call("session/new", cwd=str(world.work), mcpServers=[server])
+        session = opened["sessionId"]
+        rpc_id = await client.prompt(session, script(tool("mcp__greeter__greet", {}), "It said: $LAST"))
+        await client.reply(await client.asked(), {"outcome": {"outcome": "selected", "optionId": "allow"}})
+        assert (await client.answer(rpc_id))["stopReason"] == "end_turn"
+        assert "hello from the client's server" in client.text(session)

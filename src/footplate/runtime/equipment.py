@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from footplate.errors import ConfigError, RequestError
 from footplate.events.model import Event, Notice
-from footplate.runtime.folder_config import write_servers
+from footplate.runtime.folder_config import McpConfig, write_servers
 from footplate.runtime.services import Services
 from footplate.runtime.skills import SkillShelf
 
@@ -23,10 +25,13 @@ class Equipment(msgspec.Struct, frozen=True, kw_only=True):
         return [Notice(level="warning", text=problem, code="folder_config") for problem in self.problems]
 
 
-async def equip(services: Services, cwd: str) -> Equipment:
-    """What was stored for the folder. A file that cannot be read is told, and the agent starts without it."""
+async def equip(services: Services, cwd: str, brought: Mapping[str, McpConfig]) -> Equipment:
+    """What was stored for the folder, and the servers that a client brought.
+
+    A file that cannot be read is told, and the agent starts without it.
+    """
     try:
-        config = await write_servers(services.store, cwd, services.environ, services.data / "mcp")
+        config = await write_servers(services.store, cwd, services.environ, services.data / "mcp", brought)
         shelf = SkillShelf(services.data / "skills", services.keeper, services.environ)
         gathered = await shelf.gather(services.store, cwd)
     except (ConfigError, RequestError) as problem:

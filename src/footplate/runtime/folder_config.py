@@ -145,10 +145,15 @@ def _digest(raw: bytes) -> bytes:
     return hashlib.sha256(raw).hexdigest().encode()
 
 
-async def write_servers(store: Store, cwd: str, environ: Mapping[str, str], place: Path) -> str:
-    """The MCP servers that a session in this folder starts with, as a file that only we may read; empty: none."""
+async def write_servers(
+    store: Store, cwd: str, environ: Mapping[str, str], place: Path, brought: Mapping[str, McpConfig]
+) -> str:
+    """The MCP servers that a session in this folder starts with, as a file that only we may read; empty: none.
+
+    Those that a client `brought` come before the folder's of the same name.
+    """
     file: FolderFile[McpConfig] = FolderFile(store, "mcp", McpConfig, cwd)  # type: ignore[arg-type]
-    entries = await file.read_trusted()
+    entries = {**await file.read_trusted(), **brought}
     servers = {name: declare(entry, environ) for name, entry in entries.items() if entry.enabled is not False}
     if not servers:
         return ""

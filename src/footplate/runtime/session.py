@@ -29,6 +29,7 @@ from footplate.runtime.allowance import Allowance
 from footplate.runtime.conductor import Conductor, Halted, Links, When
 from footplate.runtime.deltas import join_deltas
 from footplate.runtime.desk import Desk
+from footplate.runtime.folder_config import McpConfig
 from footplate.runtime.limits import Limits
 from footplate.runtime.log import SessionLog, Subscription
 from footplate.runtime.mailbox import Mailbox
@@ -36,7 +37,7 @@ from footplate.runtime.requests import RequestBook
 from footplate.runtime.resumption import Resumption
 from footplate.runtime.services import Services
 from footplate.runtime.shell import run_shell
-from footplate.runtime.spec import SessionSpec
+from footplate.runtime.spec import SessionSpec, keep_spec
 from footplate.runtime.ulid import new_ulid
 
 T = TypeVar("T")
@@ -171,6 +172,11 @@ class Session:
         """Change how hard the model thinks, now or with the next process."""
         await self._set(c.SetEffort(key=self._conductor.key(), effort=effort), None)
         self._conductor.spec = msgspec.structs.replace(self.spec, effort=effort)
+
+    async def bring_servers(self, servers: dict[str, McpConfig]) -> None:
+        """Have the agent's next process know these MCP servers, in place of those that a client brought before."""
+        self._conductor.spec = msgspec.structs.replace(self.spec, mcp=servers)
+        await keep_spec(self._services.store, self.id, self.spec)
 
     async def rename(self, title: str) -> None:
         """Give the session a title."""

@@ -11,6 +11,7 @@ from footplate.acp.schema.start import (
     AgentCapabilities,
     Implementation,
     InitializeResponse,
+    McpCapabilities,
     PromptCapabilities,
     SessionArchiveCapabilities,
     SessionCapabilities,
@@ -37,6 +38,7 @@ def introduce(engine: Engine, manner: Manner) -> InitializeResponse:
         agent_capabilities=AgentCapabilities(
             load_session=True,
             prompt_capabilities=PromptCapabilities(image=can.images, embedded_context=True),
+            mcp_capabilities=McpCapabilities(http=can.mcp, sse=can.mcp),
             session_capabilities=SessionCapabilities(
                 list=SessionListCapabilities(),
                 resume=SessionResumeCapabilities(),

@@ -11,7 +11,7 @@ import msgspec
 
 from footplate.acp.content import read_prompt
 from footplate.acp.encode_choices import EFFORT, MODE, MODEL
-from footplate.acp.failures import Failure, invalid_params, unknown_method
+from footplate.acp.failures import invalid_params, unknown_method
 from footplate.acp.jsonrpc import Envelope, RpcId
 from footplate.acp.profile import read_profile
 from footplate.acp.schema.sessions import (
@@ -52,6 +52,7 @@ from footplate.runtime.acp.introduction import introduce
 from footplate.runtime.acp.opening import make_ready, offer_of
 from footplate.runtime.acp.room import HELD, Held, Method, Reply, Room, read_params
 from footplate.runtime.acp.seat import Seat
+from footplate.runtime.acp.servers import read_servers
 from footplate.runtime.session import Session
 from footplate.runtime.spec import SessionSpec
 from footplate.runtime.ulid import new_ulid
@@ -97,8 +98,8 @@ async def authenticate(_room: Room, _id: RpcId, envelope: Envelope) -> Reply:
 async def new_session(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
     """Open a session and start its agent."""
     params = read_params(envelope, NewSessionRequest)
-    _refuse_servers(params.mcp_servers)
-    session = await room.hub.create(SessionSpec(engine=room.engine.name, cwd=_folder(params.cwd)))
+    servers = read_servers(room.engine, params.mcp_servers)
+    session = await room.hub.create(SessionSpec(engine=room.engine.name, cwd=_folder(params.cwd), mcp=servers))
     try:
         await make_ready(session, room.engine)
     except BaseException:
@@ -114,6 +115,7 @@ async def load_session(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
     """Bring a session back: all of its past first, then the answer."""
     params = read_params(envelope, LoadSessionRequest)
     session = await _find(room, params.session_id)
+    await _bring(room, session, params.mcp_servers)
     last = session.view().last_seq
     seat = await room.take_seat(session, after=0, replayed=last)
     await seat.settled()
@@ -125,6 +127,7 @@ async def resume_session(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
     """Take a session up where it stands; its past is not told."""
     params = read_params(envelope, ResumeSessionRequest)
     session = await _find(room, params.session_id)
+    await _bring(room, session, params.mcp_servers or ())
     seat = await room.take_seat(session, after=session.view().last_seq)
     offer = offer_of(session, make_engine(session.spec.engine, room.services.settings.engines), room.profile)
     return Reply(ResumeSessionResponse(modes=offer.modes, config_options=offer.options), seat.greet)
@@ -296,20 +299,17 @@ async def _find(room: Room, name: str) -> Session:
                 raise
 
 
+async def _bring(room: Room, session: Session, servers: tuple[McpServer, ...]) -> None:
+    """Hand over the client's MCP servers; the session's next process has them."""
+    read = read_servers(make_engine(session.spec.engine, room.services.settings.engines), servers)
+    if read and read != session.spec.mcp:
+        await session.bring_servers(read)
+
+
 def _folder(cwd: str) -> str:
     if not Path(cwd).is_absolute():
         raise InvalidValue("cwd", cwd, "an absolute path")
     return cwd
-
-
-def _refuse_servers(servers: tuple[McpServer, ...]) -> None:
-    """MCP servers of a client are not handed to agents yet; that is said, not ignored."""
-    if servers:
-        raise Failure(
-            -32602,
-            "Invalid params: MCP servers of the client are not supported; configure them in the agent itself",
-            {"mcpServers": [server.name for server in servers]},
-        )
 
 
 def _info(row: SessionRow, *, archived: bool) -> SessionInfo:

@@ -419,3 +419,14 @@ async def test_the_rest_of_the_mocks_script_is_valid_acp(hub: Hub, services: Ser
         assert client.updates(session, "usage_update")[-1]["cost"]["currency"] == "USD"
         nested = [each for each in client.updates(session, "tool_call") if "_meta" in each]
         assert nested[0]["_meta"]["footplate"]["parentToolCallId"]
+
+
+async def test_mcp_servers_are_refused_by_an_engine_that_takes_none(
+    hub: Hub, services: Services, tmp_path: Path
+) -> None:
+    server = {"name": "files", "command": "/bin/true", "args": [], "env": []}
+    async with connected(hub, services) as client:
+        with pytest.raises(RpcFailed, match="files") as refused:
+            await client.call("session/new", cwd=str(tmp_path), mcpServers=[server])
+        assert refused.value.code == -32602
+        assert (await client.call("session/list"))["sessions"] == []
