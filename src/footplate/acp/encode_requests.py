@@ -96,9 +96,10 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Unanswered(msgspec.Struct, frozen=True):
-    """The client will not answer: it cancelled, or could not show the question."""
+    """The client will not answer: it cancelled, or could not show the question (`failed`)."""
 
     reason: str
+    failed: bool = False
 
 
 Outcome = Answer | Asked | Unanswered

@@ -84,11 +84,11 @@ async def exchange(call: Call, door: Connections, connection: Connection, posted
     if apart and connection.waits_for(jsonrpc.id_of(envelope)):
         raise InvalidValue("id", envelope.id, "another one: a request of that id still waits for its answer")
     waiting = await connection.call(envelope)
+    if envelope.method == "initialize":
+        await door.began(connection, envelope)
     if apart:
         return Response(status_code=202, headers={"preference-applied": ASYNC})
     answer = await wait_for(call, connection, waiting)
-    if envelope.method == "initialize" and not answer.failed:
-        await door.began(connection, envelope)
     return Response(answer.body, 200, media_type=JSON)
 
 

@@ -129,6 +129,10 @@ class Connection:
         """Whether a request of that id has no answer yet."""
         return any(_same(each.rpc_id, rpc_id) for each in self._waiting.values())
 
+    def idle_since(self, moment: float) -> bool:
+        """Whether nobody reads or waits, and nothing was said, since that moment of the loop's clock."""
+        return not self.tape.read_along and not self._waiting and self._active_at < moment
+
     async def close(self) -> None:
         """End the agent's side; readers get what there is, callers an error."""
         backend, self.backend = self.backend, None

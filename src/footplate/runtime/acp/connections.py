@@ -30,6 +30,9 @@ FORGOTTEN_S: Final = 7 * 86_400.0
 """A connection of which nothing was heard for so long is not taken up again."""
 
 
+IDLE_S: Final = 3600.0
+
+
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """What is stored of a connection. `initialize` are the parameters with which its client began."""
 
@@ -48,6 +51,7 @@ class Connections:
         self._services = services
         self._manner = manner
         self._documents = services.store.documents(f"{DOCUMENTS}-{door}")
+        self.idle_s = IDLE_S
         self._live: dict[str, Connection] = {}
         self._locks: dict[str, asyncio.Lock] = {}
 
@@ -65,6 +69,7 @@ class Connections:
                 return found
             if agent not in self.agents():
                 raise UnknownEngine(agent, self.agents())
+            await self._rest()
             record = Record(name=name, agent=agent, created_at=time.time())
             made = await self._make(record)
             if isinstance(made.backend, Relay):
@@ -128,6 +133,14 @@ class Connections:
 
     def _lock(self, name: str) -> asyncio.Lock:
         return self._locks.setdefault(name, asyncio.Lock())
+
+    async def _rest(self) -> None:
+        """Let go of connections to our sessions that nobody has used for long; the next message takes them up again."""
+        moment = asyncio.get_running_loop().time() - self.idle_s
+        for name, connection in tuple(self._live.items()):
+            if isinstance(connection.backend, AcpAgent) and connection.idle_since(moment):
+                del self._live[name]
+                await connection.close()
 
     async def _find(self, name: str) -> Connection | None:
         live = self._live.get(name)

@@ -140,7 +140,7 @@ class Seat:
         if isinstance(outcome, Asked):
             await self._client.write([self._client.ask(self.session.id, outcome)])
         elif isinstance(outcome, Unanswered):
-            await self._unanswered(asked.request, outcome.reason)
+            await self._unanswered(asked.request, outcome)
         else:
             await self._answer(asked.request, outcome)
 
@@ -160,11 +160,11 @@ class Seat:
                 plainer = msgspec.structs.replace(self._profile, forms=False, questions=False)
                 return ask(self.session.id, asked.request, plainer, self.encoder.tools)
             words = response.error.message if response.error is not None else "no result"
-            return Deny(message=f"{NOT_SHOWN} ({words})")
+            return Unanswered(f"{NOT_SHOWN} ({words})", failed=True)
         try:
             return take(self.session.id, asked, response.result, self.encoder.tools)
         except msgspec.ValidationError as problem:
-            return Deny(message=f"{NOT_SHOWN} ({problem})")
+            return Unanswered(f"{NOT_SHOWN} ({problem})", failed=True)
 
     async def _answer(self, request: Request, answer: Answer) -> None:
         if request.kind == "question" and isinstance(answer, Deny):
@@ -177,12 +177,18 @@ class Seat:
             log.warning("the answer to %s was refused: %s", request.id, problem)
             await self._client.write([self._ask(request)])
 
-    async def _unanswered(self, request: Request, reason: str) -> None:
-        """The client will not answer. Where somebody else watches the request stays open; else its turn ends."""
+    async def _unanswered(self, request: Request, outcome: Unanswered) -> None:
+        """The client will not answer. Where somebody else watches the request stays open.
+
+        Else the turn ends; or, where the client could not show the question, the agent is told just that.
+        """
         if self.session.watchers > 1:
-            log.info("%s stays open for the other surfaces: %s", request.id, reason)
+            log.info("%s stays open for the other surfaces: %s", request.id, outcome.reason)
             return
-        log.info("%s: %s, and nobody else watches: the turn is interrupted", request.id, reason)
+        log.info("%s: %s, and nobody else watches", request.id, outcome.reason)
+        if outcome.failed:
+            await self._answer(request, Deny(message=outcome.reason))
+            return
         self._cancelled |= set(self.prompts)
         await self.session.interrupt()
 

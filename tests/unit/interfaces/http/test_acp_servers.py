@@ -383,6 +383,17 @@ async def test_a_client_goes_on_after_a_restart_of_the_server(tmp_path: Path) ->
     await store.close()
 
 
+async def test_a_connection_that_rests_is_taken_up_again(client: httpx.AsyncClient, served: Served) -> None:
+    wire = Wire(client, MOCK)
+    await wire.begin()
+    session = await wire.open(served.work)
+    served.api.acp.servers.idle_s = -1.0
+    await Wire(client, "/v1/acp/s2?agent=mock").begin()
+    assert served.api.acp.servers.since("mock") is not None
+    assert {each["serverId"] for each in (await get(client, "/v1/acp"))["servers"]} == {"s1", "s2"}
+    assert await wire.say(session, "hello") == "end_turn"
+
+
 async def test_the_end_of_the_server_leaves_no_command_behind(tmp_path: Path) -> None:
     async with serve(tmp_path, odd("deaf")) as served, served.client() as client:
         pid = (await Wire(client, "/v1/acp/s1?agent=odd").begin())["pid"]

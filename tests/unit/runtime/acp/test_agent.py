@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from footplate.events.ids import SessionId
-from footplate.events.requests import Choose
+from footplate.events.requests import Choose, Deny
 from footplate.runtime.acp.client import Manner
 from footplate.runtime.hub import Hub
 from footplate.runtime.services import Services
@@ -156,6 +156,19 @@ async def test_a_client_that_has_no_forms_after_all_is_asked_by_options(
         await client.reply(asked, {"outcome": {"outcome": "selected", "optionId": "choice-0"}})
         assert (await client.answer(rpc_id))["stopReason"] == "end_turn"
         assert client.text(session) == "question: Red"
+
+
+async def test_a_client_that_cannot_show_a_question_is_no_refusal_of_the_person(
+    hub: Hub, services: Services, tmp_path: Path
+) -> None:
+    async with connected(hub, services) as client:
+        name = SessionId(await client.open(tmp_path))
+        rpc_id = await client.prompt(name, "permission")
+        await client.fail(await client.asked(), -32603)
+        assert (await client.answer(rpc_id))["stopReason"] == "end_turn"
+        answered = (await hub.get(name)).view().closed_requests[0].answer
+        assert isinstance(answered, Deny)
+        assert "nobody has declined" in answered.message
 
 
 async def test_cancel_stops_the_turn_and_what_waits_behind_it(hub: Hub, services: Services, tmp_path: Path) -> None:
