@@ -261,10 +261,10 @@ class Conductor:
         return await asyncio.to_thread(self.engine.find_distrust, destination, self._options(), version, environ)
 
     async def _equip(self, options: Options) -> Options:
-        """With the MCP servers and skills of the folder, for an engine that takes some."""
+        """With the MCP servers and skills of the folder, and the servers of a client, for an engine that takes some."""
         if not self.engine.capabilities().mcp:
             return options
-        equipment = await equip(self.services, self.spec.cwd, brought=self.spec.mcp)
+        equipment = await equip(self.services, self.spec.cwd, self.spec.mcp)
         await self.log.publish(equipment.notices(), source="bridge")
         return msgspec.structs.replace(options, mcp_config=equipment.mcp_config, plugins=equipment.plugins)
 

@@ -25,11 +25,13 @@ class Equipment(msgspec.Struct, frozen=True, kw_only=True):
         return [Notice(level="warning", text=problem, code="folder_config") for problem in self.problems]
 
 
-async def equip(services: Services, cwd: str, *, brought: Mapping[str, McpConfig]) -> Equipment:
-    """What was stored for the folder, and the servers that a client brought along. A file that cannot be read is told, and the agent starts without it."""
+async def equip(services: Services, cwd: str, brought: Mapping[str, McpConfig]) -> Equipment:
+    """What was stored for the folder, and the servers that a client brought.
+
+    A file that cannot be read is told, and the agent starts without it.
+    """
     try:
-        place = services.data / "mcp"
-        config = await write_servers(services.store, cwd, services.environ, place, brought=brought)
+        config = await write_servers(services.store, cwd, services.environ, services.data / "mcp", brought)
         shelf = SkillShelf(services.data / "skills", services.keeper, services.environ)
         gathered = await shelf.gather(services.store, cwd)
     except (ConfigError, RequestError) as problem:

@@ -146,11 +146,11 @@ def _digest(raw: bytes) -> bytes:
 
 
 async def write_servers(
-    store: Store, cwd: str, environ: Mapping[str, str], place: Path, *, brought: Mapping[str, McpConfig]
+    store: Store, cwd: str, environ: Mapping[str, str], place: Path, brought: Mapping[str, McpConfig]
 ) -> str:
     """The MCP servers that a session in this folder starts with, as a file that only we may read; empty: none.
 
-    What a client `brought` along comes before what is stored for the folder under the same name.
+    Those that a client `brought` come before the folder's of the same name.
     """
     file: FolderFile[McpConfig] = FolderFile(store, "mcp", McpConfig, cwd)  # type: ignore[arg-type]
     entries = {**await file.read_trusted(), **brought}

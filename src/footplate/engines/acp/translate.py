@@ -171,7 +171,7 @@ class Translator:
                 input=call.input,
                 detail=None if is_streaming(fields) else call.detail(ended=False),
                 parent=call.parent,
-                pending=fields.status == "pending" and not is_streaming(fields),
+                pending=fields.status == "pending",
             )
         )
         return call, events

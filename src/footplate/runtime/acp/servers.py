@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-from footplate.acp.failures import Failure, invalid_params
-from footplate.acp.schema.sessions import McpServer as WireServer
+from footplate.acp.failures import invalid_params
+from footplate.acp.schema.sessions import McpServer
 from footplate.engines.base import Engine
 from footplate.runtime.folder_config import LocalMcp, McpConfig, RemoteMcp
 
-_TRANSPORTS: Final = frozenset({"http", "sse"})
 
-
-def read_servers(engine: Engine, servers: tuple[WireServer, ...]) -> dict[str, McpConfig]:
+def read_servers(engine: Engine, servers: tuple[McpServer, ...]) -> dict[str, McpConfig]:
     """The servers for the engine. Raises `Failure` when it takes none, or for one of a kind that it cannot have."""
     if servers and not engine.capabilities().mcp:
         names = ", ".join(server.name for server in servers)
@@ -20,15 +16,11 @@ def read_servers(engine: Engine, servers: tuple[WireServer, ...]) -> dict[str, M
     return {server.name: _read(server) for server in servers}
 
 
-def _read(server: WireServer) -> McpConfig:
-    if server.type in _TRANSPORTS and server.url:
+def _read(server: McpServer) -> McpConfig:
+    if server.type in ("http", "sse") and server.url:
         headers = {each.name: each.value for each in server.headers or ()}
         return RemoteMcp(url=server.url, headers=headers, transport=server.type)
     if server.command and server.type in (None, "stdio"):
         env = {each.name: each.value for each in server.env or ()}
         return LocalMcp(command=server.command, args=server.args or (), env=env)
-    raise _odd(server)
-
-
-def _odd(server: WireServer) -> Failure:
-    return invalid_params(f"the MCP server {server.name!r} has neither a command nor an http or sse address")
+    raise invalid_params(f"the MCP server {server.name!r} has neither a command nor an http or sse address")

@@ -156,12 +156,12 @@ async def test_an_agent_gets_the_servers_that_were_stored_through_us_and_no_othe
     where: Json = {"directory": str(served.work), "mcpName": "a"}
     await client.put("/v1/config/mcp", params=where, json={"type": "local", "command": "node"})
     store, place = served.api.store, served.work.parent / "mcp"
-    given = await write_servers(store, str(served.work), {}, place, brought={})
+    given = await write_servers(store, str(served.work), {}, place, {})
     assert list(json.loads((place / given).read_text())["mcpServers"]) == ["a"]
     assert (place / given).stat().st_mode & 0o077 == 0
     stored = served.work / ".sandbox-agent" / "config" / "mcp.json"
     stored.write_text('{"evil": {"type": "local", "command": "rm"}}')
-    assert await write_servers(store, str(served.work), {}, place, brought={}) == ""
+    assert await write_servers(store, str(served.work), {}, place, {}) == ""
 
 
 def test_headers_of_a_remote_server_get_the_values_of_variables() -> None:

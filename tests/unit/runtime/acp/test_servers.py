@@ -6,14 +6,14 @@ import msgspec
 import pytest
 
 from footplate.acp.failures import Failure
-from footplate.acp.schema.sessions import McpServer as WireServer
+from footplate.acp.schema.sessions import McpServer
 from footplate.engines.claude.engine import ClaudeEngine
 from footplate.runtime.acp.servers import read_servers
 from footplate.runtime.folder_config import LocalMcp, McpConfig, RemoteMcp
 
 
 def read(text: bytes) -> dict[str, McpConfig]:
-    return read_servers(ClaudeEngine(), msgspec.json.decode(text, type=tuple[WireServer, ...]))
+    return read_servers(ClaudeEngine(), msgspec.json.decode(text, type=tuple[McpServer, ...]))
 
 
 def test_programs_and_addresses_are_read() -> None:

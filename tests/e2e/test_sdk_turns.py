@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
 def drive(server: Any, folder: Path, agent: str, prompts: list[str], *, hang: str, sign: str) -> Any:
     arguments = (server.url, server.token, str(folder), agent, json.dumps(prompts))
-    return run_script("conversations.mjs", *arguments, env={"HANG": hang, "HANG_SIGN": sign})
+    return run_script("turns.mjs", *arguments, env={"HANG": hang, "HANG_SIGN": sign})
 
 
 def check_order(order: list[Any]) -> None:
