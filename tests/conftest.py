@@ -22,6 +22,7 @@ LONG = (
     "unit/engines/claude/test_standing.py",
     "unit/events/test_reduce_cost.py",
     "unit/host/test_keeper.py",
+    "unit/host/test_keepers.py",
     "unit/host/test_process.py",
     "unit/host/test_resources.py",
     "unit/host/test_sandbox.py",

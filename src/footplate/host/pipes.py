@@ -22,11 +22,28 @@ TAIL: Final = 64 * 1024
 
 
 class LinePipe:
-    """stdout: hands over whatever whole lines have come, as one block; stops reading when nobody takes them."""
+    """stdout: hands over whatever whole lines have come, as one block; stops reading when nobody takes them.
 
-    def __init__(self, fd: int, *, high_water: int = HIGH_WATER, on_closed: Callable[[], None]) -> None:
+    `ahead` is a file with what came before: it is read first, and `on_direct` is called before the pipe itself is.
+    """
+
+    def __init__(
+        self,
+        fd: int,
+        *,
+        high_water: int = HIGH_WATER,
+        on_closed: Callable[[], None],
+        ahead: int = -1,
+        rest: bytes = b"",
+        on_direct: Callable[[], None] = lambda: None,
+    ) -> None:
         os.set_blocking(fd, False)
         self._fd = fd
+        self._ahead = ahead
+        self._rest = rest
+        self._on_direct = on_direct
+        self._came_ahead = 0
+        self._taken = 0
         self._high_water = high_water
         self._on_closed = on_closed
         self._loop = asyncio.get_running_loop()
@@ -65,17 +82,33 @@ class LinePipe:
     def last_call(self) -> None:
         """Say that whoever could write is dead: when the pipe is empty, that is the end."""
         self._writers_gone = True
-        if self._reading:
+        if self._reading and self._ahead < 0:
             self._pump()
 
     def close(self) -> None:
         """Take in what the pipe still holds and close it."""
         self._writers_gone = True
+        while self._ahead >= 0:
+            self._pump_ahead()
         self._pump(LEFT)
         self._end()
 
+    def take_back(self) -> bytes:
+        """Close the pipe without reading it further; gives the bytes that came from it and that nobody took."""
+        unread = b"" if self._ahead >= 0 else b"".join(block.lines for block in self._blocks) + self._splitter.pending()
+        self._blocks, self._splitter = [], LineSplitter()
+        self._leave_ahead()
+        self._end()
+        return unread
+
+    def ahead_left(self) -> tuple[int, bool]:
+        """How much of what came before was taken by readers, as bytes from its start; and whether that is all of it."""
+        return min(self._taken, self._came_ahead), self._ahead < 0 and self._taken >= self._came_ahead
+
     def _take(self) -> Block:
         blocks, self._blocks, self._unread = self._blocks, [], 0
+        for block in blocks:
+            self._taken += len(block.lines) + sum(found.size + 1 for found in block.oversize)
         if self.paused:
             self._resume()
         if len(blocks) == 1:
@@ -84,14 +117,37 @@ class LinePipe:
         return Block(b"".join([block.lines for block in blocks]), oversize)
 
     def _resume(self) -> None:
-        self._loop.add_reader(self._fd, self._pump)
         self._reading = True
+        if self._ahead >= 0:
+            self._loop.call_soon(self._pump_ahead)
+            return
+        self._loop.add_reader(self._fd, self._pump)
         if self._writers_gone:  # the loop would never wake us for a pipe that is empty and held open
             self._pump()
 
     def _pause(self) -> None:
-        self._loop.remove_reader(self._fd)
+        self._loop.remove_reader(self._fd)  # it may not be there yet
         self._reading = False
+
+    def _pump_ahead(self) -> None:
+        """Read on in what came before; at its end turn to the pipe."""
+        if self._ahead < 0:
+            return
+        chunk = os.read(self._ahead, WAKE)
+        self._came_ahead += len(chunk or self._rest)
+        self._add(self._splitter.feed(chunk or self._rest))
+        if not chunk:
+            self._leave_ahead()
+            self._on_direct()
+        if self._reading and self._unread > self._high_water:
+            self._pause()
+        elif self._reading:
+            self._resume()
+
+    def _leave_ahead(self) -> None:
+        if self._ahead >= 0:
+            os.close(self._ahead)
+            self._ahead = -1
 
     def _pump(self, budget: int = WAKE) -> None:
         while budget > 0 and not self.closed:
@@ -144,10 +200,11 @@ class Frame:
 class FramePipe:
     """stdin: frames go in whole and in order, whoever writes and whoever gives up waiting."""
 
-    def __init__(self, fd: int, *, gone: Callable[[], Exception]) -> None:
+    def __init__(self, fd: int, *, gone: Callable[[], Exception], on_closed: Callable[[], None] = lambda: None) -> None:
         os.set_blocking(fd, False)
         self._fd = fd
         self._gone = gone
+        self._on_closed = on_closed
         self._loop = asyncio.get_running_loop()
         self._frames: deque[Frame] = deque()
         self._last = False
@@ -175,6 +232,11 @@ class FramePipe:
         if left:
             await self._wait_for(Frame(left, self._loop.create_future(), begun=len(left) < len(data)))
 
+    @property
+    def torn(self) -> bool:
+        """Whether a frame is written in part."""
+        return bool(self._frames) and self._frames[0].begun
+
     def finish(self) -> None:
         """Close stdin as soon as the frames that wait are written; nothing can be written after."""
         self._last = True
@@ -188,6 +250,7 @@ class FramePipe:
         self._loop.remove_writer(self._fd)
         os.close(self._fd)
         self._fd = -1
+        self._on_closed()
         frames, self._frames = self._frames, deque()
         for frame in frames:
             if not frame.taken.done():
@@ -234,11 +297,11 @@ class FramePipe:
 class TailPipe:
     """stderr: always read, so that the agent never blocks on it; the last bytes are kept."""
 
-    def __init__(self, fd: int, *, keep: int = TAIL) -> None:
+    def __init__(self, fd: int, *, keep: int = TAIL, before: bytes = b"") -> None:
         os.set_blocking(fd, False)
         self._fd = fd
         self._keep = keep
-        self._tail = bytearray()
+        self._tail = bytearray(before)
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(fd, self._pump)
 
@@ -254,6 +317,10 @@ class TailPipe:
     def close(self) -> None:
         """Take in what the pipe still holds and close it."""
         self._pump(LEFT)
+        self._end()
+
+    def leave(self) -> None:
+        """Close it without reading it further."""
         self._end()
 
     def _pump(self, budget: int = WAKE) -> None:

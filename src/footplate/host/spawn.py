@@ -14,6 +14,7 @@ class Spawn(msgspec.Struct, frozen=True, kw_only=True):
     killed: no two keepers of one machine may use the same. Leave it out to get one that nobody else has.
     `limits` are the kernel's, by their names in the `resource` module; `oom_score_adj` says how gladly the kernel takes
     it when memory is out; `layers` is how many processes a sandbox puts between our child and the program itself.
+    `kept` is for a program that is to outlive the service, where the keeper does; `about` is what it tells of it.
     """
 
     argv: tuple[str, ...]
@@ -23,6 +24,8 @@ class Spawn(msgspec.Struct, frozen=True, kw_only=True):
     limits: dict[str, int] = {}
     oom_score_adj: int = 0
     layers: int = 0
+    kept: bool = False
+    about: dict[str, str] = {}
 
 
 class Exit(msgspec.Struct, frozen=True, kw_only=True):
