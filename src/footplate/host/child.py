@@ -160,6 +160,8 @@ class Process:
 
     def note(self, *, kept: bool | None = None, waiting: bool | None = None, **about: str) -> None:
         """Tell the keeper whether it is to outlive us, whether a request of it is open, and what it is for."""
+        if not self._keeps:
+            return
         facts: dict[str, object] = {"kept": kept, "waiting": waiting, "about": about or None}
         self._ask(
             {"type": "note", "id": self.id, **{name: value for name, value in facts.items() if value is not None}}
@@ -188,8 +190,19 @@ class Process:
         """Whether it was left to the keeper."""
         return self._left
 
+    def stop_reading(self) -> None:
+        """Have `read` give nothing more, as at the end, so that all it gave can be stored before we `leave`."""
+        self._stdout.stop()
+
+    @property
+    def direct(self) -> bool:
+        """Whether the keeper's spool was read to its end, if there was one."""
+        return self._direct
+
     def leave(self) -> None:
         """Let go of it without ending it; what was read and not taken goes back to the keeper, who reads on."""
+        if self._left:
+            return
         self._left = True
         if self._direct:
             self._ask({"type": "settled", "id": self.id})

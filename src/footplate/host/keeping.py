@@ -240,7 +240,9 @@ class Keeping:
             self.send(agent.swept if agent and agent.swept else told)
 
     def do_note(self, request: dict[str, Any]) -> None:
-        agent = self.agents[request["id"]]
+        agent = self.agents.get(request["id"])
+        if not agent:
+            return
         agent.kept = bool(request.get("kept", agent.kept))
         agent.waiting = bool(request.get("waiting", agent.waiting))
         agent.about = {**agent.about, **request.get("about", {})}

@@ -44,6 +44,7 @@ class LinePipe:
         self._on_direct = on_direct
         self._came_ahead = 0
         self._taken = 0
+        self._stopped = False
         self._high_water = high_water
         self._on_closed = on_closed
         self._loop = asyncio.get_running_loop()
@@ -69,8 +70,8 @@ class LinePipe:
         """Wait for the next block of whole lines; None at the end. One reader at a time."""
         if self._reader is not None:
             raise RuntimeError("two tasks read from one agent; one has to do it for both")
-        while not self._blocks:
-            if self.closed:
+        while not self._blocks or self._stopped:
+            if self.closed or self._stopped:
                 return None
             self._reader = self._loop.create_future()
             try:
@@ -88,10 +89,19 @@ class LinePipe:
     def close(self) -> None:
         """Take in what the pipe still holds and close it."""
         self._writers_gone = True
+        if self._stopped:
+            self._leave_ahead()
         while self._ahead >= 0:
             self._pump_ahead()
         self._pump(LEFT)
         self._end()
+
+    def stop(self) -> None:
+        """Give nothing more to readers, as if it were at its end; `take_back` has what they did not get."""
+        self._stopped = True
+        if not self.closed:
+            self._pause()
+        self._wake()
 
     def take_back(self) -> bytes:
         """Close the pipe without reading it further; gives the bytes that came from it and that nobody took."""
@@ -131,7 +141,7 @@ class LinePipe:
 
     def _pump_ahead(self) -> None:
         """Read on in what came before; at its end turn to the pipe."""
-        if self._ahead < 0:
+        if self._ahead < 0 or self._stopped:
             return
         chunk = os.read(self._ahead, WAKE)
         self._came_ahead += len(chunk or self._rest)

@@ -28,9 +28,11 @@ from footplate.runtime.agent import Agent
 from footplate.runtime.limits import Spent, agent_resources, reached, remaining_money, told
 from footplate.runtime.log import SessionLog
 from footplate.runtime.recovery import BRIDGE
+from footplate.runtime.rejoining import Rejoin, write_down
 from footplate.runtime.services import Services
 from footplate.runtime.shell import as_context, untold_commands
 from footplate.runtime.spec import SessionSpec
+from footplate.runtime.standing import standing_of
 from footplate.runtime.ulid import new_ulid
 
 When = Literal["queue", "steer", "now"]
@@ -53,6 +55,7 @@ class Conductor:
         self.services = services
         self.agent: Agent | None = None
         self.over = False
+        self.holding = False
         self.idle_since = time.monotonic()
         self.post = links.post
         self._take = links.take
@@ -65,6 +68,7 @@ class Conductor:
         self._told: list[m.CommandRan] = untold_commands(view)
         self._tool_calls = 0
         self._keys = 0
+        self._told_waiting = False
         self._resets_at: float | None = None
         self._resumed = 0
         self._parked: asyncio.TimerHandle | None = None
@@ -78,7 +82,7 @@ class Conductor:
     def key(self) -> str:
         """A key for a command of our own."""
         self._keys += 1
-        return f"{self.log.session}-{self._keys}"
+        return f"{self.log.session}-{self.log.epoch}-{self._keys}"
 
     # ------------------------------------------------------------------------------------------- prompts
 
@@ -118,7 +122,7 @@ class Conductor:
     async def go_on(self) -> None:
         """Hand the oldest waiting prompt to the agent, unless a limit is reached."""
         waiting = self._waiting()
-        if waiting and not self.busy and not self.over and self._parked is None:
+        if waiting and not self.busy and not self.over and not self.holding and self._parked is None:
             limit = reached(self.spec.limits, self.spent())
             if limit is not None:
                 await self.log.publish([limit], source="bridge")
@@ -153,7 +157,9 @@ class Conductor:
     async def _ensure_agent(self) -> None:
         if self.agent is not None:
             return
-        self.agent = await Agent.start(self.services, self.engine, self._options(), self._take)
+        self.agent = await Agent.start(
+            self.services, self.engine, self._options(), self._take, session=self.log.session
+        )
 
     def _options(self) -> Options:
         """How a process for this session is started."""
@@ -182,7 +188,9 @@ class Conductor:
         options = msgspec.structs.replace(
             options, mode=mode or options.mode, standing=standing, resume=None if anew else options.resume, fork=False
         )
-        self.agent = await Agent.start(self.services, self.engine, options, self._take, lock=lock)
+        self.agent = await Agent.start(
+            self.services, self.engine, options, self._take, session=self.log.session, lock=lock
+        )
 
     async def say(self, text: str) -> None:
         """Tell the agent something of our own, within the turn that is open."""
@@ -202,6 +210,30 @@ class Conductor:
         prompt = said[0].prompt if said else None
         if prompt is not None:
             await self._hand_over(prompt, tuple(block for item in said for block in item.content), "queue")
+
+    async def rejoin(self, rejoin: Rejoin) -> None:
+        """Go on with an agent process that outlived the service which had it: nothing of its turn begins anew."""
+        view = self.log.view()
+        waiting = tuple(each.id for each in view.queue)
+        standing = msgspec.structs.replace(standing_of(view, living=True), waiting=waiting)
+        before = rejoin.record.options
+        options = msgspec.structs.replace(
+            before,
+            standing=standing,
+            epoch=rejoin.record.epoch + 1,
+            resume=view.resume.value if view.resume is not None else before.session_id or before.resume,
+            session_id=None,
+            fork=False,
+            first_turn=len(view.turns) + 1,
+        )
+        await write_down(self.services, msgspec.structs.replace(rejoin.record, epoch=options.epoch))
+        ended = frozenset(each.request.engine_request for each in view.closed_requests)
+        self._running = {call.id for call in standing.calls if not call.ended}
+        self.agent = await Agent.rejoin(self.services, self.engine, rejoin, options, self._take, ended=ended)
+
+    async def rejoined(self) -> None:
+        """The agent has caught up: prompts that it does not know are handed over, and it knows those it has by name."""
+        await self.go_on()
 
     async def _fail(self, prompt: PromptId, problem: FootplateError) -> None:
         """The agent could not start: a turn that fails at once and says what to do."""
@@ -226,6 +258,7 @@ class Conductor:
     async def detached(self) -> None:
         """The process is gone: what it had taken and not begun goes back to the person."""
         self.agent = None
+        self._told_waiting = False
         self._running.clear()
         self._turn = self.log.view().turn
         lost = [m.PromptWithdrawn(prompt=prompt, reason="the agent ended before it began") for prompt in self._sent]
@@ -319,6 +352,9 @@ class Conductor:
         """Say the state when it has changed; it comes from what the protocol told, never from a guess."""
         view = self.log.view()
         state, waiting = self._state(view)
+        if self.agent is not None and (waiting == "you") != self._told_waiting:
+            self._told_waiting = waiting == "you"
+            self.agent.tell_waiting(waiting=self._told_waiting)
         if (state, waiting) != (view.state, view.waiting_for):
             await self.log.publish([m.StateChanged(state=state, waiting_for=waiting)], source="bridge")
 

@@ -112,6 +112,11 @@ class Desk:
         await self._conductor.tell(c.AnswerRequest(key=self._conductor.key(), request=engine_id, answer=answer))
         await self._conductor.tell_state()
 
+    def rejoin(self) -> None:
+        """The agent that asked is there again: what it asks goes on under the ids that the log has."""
+        for held in self._conductor.log.view().requests:
+            self._book.adopt(held.request.id, RequestId(held.request.engine_request or held.request.id))
+
     async def revoke(self, rule: Rule) -> None:
         """Take back what was allowed for the session."""
         if rule not in self.rules:

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from footplate.config.settings import read_section
 from footplate.engines.base import Capabilities, Installed, Options, Spawn
 from footplate.engines.claude import resume
@@ -18,8 +20,11 @@ from footplate.engines.claude.credentials import find_login
 from footplate.engines.claude.features import parse_version
 from footplate.engines.claude.launch import Facts, build_launch
 from footplate.engines.claude.modes import BYPASS, EFFORTS, MODES, wire_mode
+from footplate.engines.claude.rejoining import ClaudeRejoining, rejoin_claude
 from footplate.engines.claude.revival import ClaudeParking
 from footplate.engines.claude.settings import ClaudeSettings
+from footplate.engines.rejoining import Where
+from footplate.engines.standing import Standing
 from footplate.errors import EngineNotExecutable, EngineNotFound
 from footplate.events.base import ResumeToken
 from footplate.host.environment import build_environment, expand_home
@@ -94,6 +99,11 @@ class ClaudeEngine:
     def parking(self) -> ClaudeParking:
         """How requests are brought back whose CLI is gone."""
         return ClaudeParking(self._settings.profile)
+
+    def rejoin(self, standing: Standing, where: Where) -> ClaudeRejoining:
+        """What a killed service had read and not stored, out of the CLI's own file."""
+        profile = where.profile or self._settings.profile
+        return rejoin_claude(standing, msgspec.structs.replace(where, profile=profile))
 
     def format_resume(self, token: ResumeToken) -> str:
         """The line a person can paste in a terminal."""
