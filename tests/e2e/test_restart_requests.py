@@ -6,13 +6,17 @@ The keeper is the parent of the agent; the pipes, and what came through them mea
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
 from footplate.events import model as m
 from footplate.events.ids import SessionId
-from footplate.events.requests import Allow, Answer, Deny, Reply
+from footplate.events.requests import Allow, Answer, Deny, Reply, Request
+from footplate.host.sweep import read_records
 from footplate.testing.invariants import check_log
 from footplate.testing.messages import script, tool
 from tests.e2e.restarts import Life, Lives, lives_of
@@ -142,3 +146,36 @@ async def test_three_services_in_a_row_are_one_to_the_agent(lives: Lives, world:
     await life.answer(session, request, Allow())
     assert (await settle(life, session)).answer == "It said: hello"
     assert runs(world) == 1
+
+
+@pytest.mark.parametrize("service", ["dies first", "is there"])
+async def test_when_the_keeper_is_killed_too_the_answer_wakes_another_process(
+    lives: Lives, world: World, service: str
+) -> None:
+    life = await lives.begin()
+    session = await life.prompt(COMMAND)
+    request = await life.asked(session)
+    await transcribed(world, request)
+    if service == "dies first":
+        await life.kill()
+    for record in read_records(Path(world.env["FOOTPLATE_DATA_DIR"])):
+        os.kill(record.pid, signal.SIGKILL)
+    if service == "dies first":
+        life = await lives.begin()
+        assert life.rejoined == ()
+        await life.watch(session)
+    else:
+        await life.see(session, m.EngineDetached)
+    await life.answer(session, request, Allow())
+    ended = await life.ended(session)
+    assert (ended.ok, ended.answer, runs(world)) == (True, "It said: hello", 1)
+    assert check_log(life.envelopes[session]) == []
+
+
+async def transcribed(world: World, request: Request) -> None:
+    """Wait until the CLI has written the call down: it does so a moment after it has asked."""
+    assert request.call is not None
+    projects = world.home / ".claude" / "projects"
+    async with asyncio.timeout(60):
+        while not any(request.call in file.read_text() for file in projects.glob("*/*.jsonl")):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
