@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 AGENTS := tests/agents/node_modules
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help run try test test-all test-fast check format reference bench clean
+.PHONY: help run demo try test test-all test-fast check format reference bench clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,7 +22,10 @@ $(AGENTS)/.ready: tests/agents/package.json tests/agents/package-lock.json
 	cd tests/agents && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
-run: $(VENV)/.ready ## a guided tour with the built-in mock agent, in this terminal
+run: $(VENV)/.ready ## the server, with a new token: prints its address and link, opens nothing
+	@$(BIN)/footplate serve --new-token $(ARGS)
+
+demo: $(VENV)/.ready ## a guided tour with the built-in mock agent, in this terminal
 	@$(BIN)/footplate run --engine mock demo
 
 try: $(VENV)/.ready $(AGENTS)/.ready ## the real Claude CLI on a scripted model, in a closed environment: make try ARGS='run "hello"'

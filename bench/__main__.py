@@ -11,13 +11,16 @@ from typing import Final
 
 import msgspec
 
-from bench import appends, idle, interrupt, keeper, memory, roster, rounds, startup, streams, table, warm
+from bench import appends, idle, interrupt, journals, keeper, memory, roster, rounds, startup, streams, table, warm
 from bench.goals import Verdict, judge
 from bench.sheet import Sheet, render_sheet
 from bench.stage import Report, Stage
 from bench.streams import Stream
 
-NAMES: Final = ("deltas", "mixed", "results", "memory", "startup", "appends", "warm", "idle", "interrupt", "keeper")
+NAMES: Final = (
+    *("deltas", "mixed", "results", "memory", "startup", "appends", "journals"),
+    *("warm", "idle", "interrupt", "keeper"),
+)
 
 
 class Scale(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,6 +33,7 @@ class Scale(msgspec.Struct, frozen=True, kw_only=True):
     rounds: int = 5
     starts: int = 15
     appends: appends.Scale = appends.Scale()
+    journals: journals.Scale = journals.Scale()
     warm: warm.Scale = warm.Scale()
     idle: idle.Scale = idle.Scale()
     interrupt: interrupt.Scale = interrupt.Scale()
@@ -44,6 +48,7 @@ QUICK: Final = Scale(
     rounds=1,
     starts=3,
     appends=appends.QUICK,
+    journals=journals.QUICK,
     warm=warm.QUICK,
     idle=idle.QUICK,
     interrupt=interrupt.QUICK,
@@ -114,6 +119,7 @@ def _streams(scale: Scale) -> dict[str, Callable[[], Stream]]:
 def _sheets(scale: Scale, stage: Stage) -> dict[str, Callable[[], Sheet]]:
     return {
         "appends": lambda: appends.measure_appends(stage, scale.appends),
+        "journals": lambda: journals.measure_journals(stage, scale.journals),
         "warm": lambda: warm.measure_warm(stage, scale.warm),
         "idle": lambda: idle.measure_idle(stage, scale.idle),
         "interrupt": lambda: interrupt.measure_interrupt(stage, scale.interrupt),

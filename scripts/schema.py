@@ -15,7 +15,7 @@ from typing import get_args
 import msgspec
 from msgspec import inspect
 
-from footplate.events import commands, content, model, requests, run_events, tools, usage, view
+from footplate.events import commands, content, model, requests, rules, run_events, tools, usage, view
 from footplate.events.base import ResumeToken
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
@@ -132,7 +132,7 @@ def build_page() -> str:
 def _parts() -> tuple[type, ...]:
     return (
         *(model.McpServerStatus, model.ConfigOption, model.ConfigValue, model.SlashCommand, model.Denial),
-        *(requests.Request, requests.RequestOption, requests.Suggestion),
+        *(requests.Request, requests.RequestOption, requests.Suggestion, rules.SessionRule),
         *(tools.FileChange, tools.Hunk, tools.PlanEntry, tools.Question, tools.Choice),
         *(usage.Usage, usage.ModelUsage),
     )

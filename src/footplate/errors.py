@@ -5,17 +5,38 @@
     │   ├── InvalidValue          a value that cannot be used
     │   ├── UnknownEngine         no engine of that name
     │   ├── UnknownSession        no session of that id
+    │   │   └── UnknownEntry        no entry of that name in a folder's config
     │   ├── SessionBusy           another writer holds the engine's session
     │   ├── SessionOver           the session is closed
     │   ├── UnknownRequest        the agent asked no such thing
     │   ├── AlreadyAnswered       somebody was first, or the agent no longer asks
-    │   └── UnsupportedOption     the engine, or this version of it, cannot do that
+    │   ├── UnsupportedOption     the engine, or this version of it, cannot do that
+    │   ├── TokenInvalid          no token, or not one that is known
+    │   ├── PermissionDenied      the token may not do that, or the place it comes from may not
+    │   ├── NotFound              no thing of that id
+    │   ├── EndpointUnknown       no such path
+    │   ├── MethodNotAllowed      the path is known, the method is not
+    │   ├── NotAcceptable         the caller takes no form that we have
+    │   ├── Conflict              it cannot be done as things stand
+    │   ├── Retired               a path of the past, with what to use
+    │   ├── BodyTooLarge          more bytes than may be
+    │   ├── UnsupportedMedia      a body of another content type is wanted
+    │   ├── WrongShape            JSON that does not have the fields it should
+    │   ├── ClientTooSlow         the rest of the request did not come in time
+    │   ├── PathRefused           a path of which that cannot be asked
+    │   ├── ArchiveRefused        an archive that cannot be unpacked
+    │   ├── FileTooLarge          a file of more bytes than the operator allows
+    │   ├── RangeRefused          a part that the file does not have
+    │   ├── InputTooLarge         more input for a process than may come at once
+    │   └── SwitchedOff           a part that the operator has not switched on, or that this machine lacks
+    │       └── DesktopMissing      there is no desktop on this machine
     ├── EngineError             the agent's side
     │   ├── EngineNotFound        its program is not on this machine
     │   ├── EngineNotExecutable   its program cannot be started
     │   ├── EngineRefused         it will not start like this (root, licence, folder)
     │   ├── EngineDeclined        it runs and will not do what was asked
     │   ├── EngineSilent          it does not answer in time
+    │   ├── InstallFailed         its program could not be installed
     │   └── EngineGone            it died, or its pipes are closed
     ├── HostError               the machine's side
     │   ├── KeeperGone            the parent of the agents is not there any more
@@ -23,7 +44,10 @@
     │   ├── KeeperRefused         it and this version do not understand each other
     │   ├── SpawnFailed           the operating system refused to start a program
     │   ├── LockHeld              another process holds a lock
-    │   └── LinkLost              the process that owns the sessions is gone
+    │   ├── LinkLost              the process that owns the sessions is gone
+    │   ├── DiskFull              no space is left for a file
+    │   ├── FileFailed            the file system failed
+    │   └── ProcessNotStarted     a program that a client named could not be started
     ├── StoreError              the store's side
     │   ├── StoreFailed           its disk or file failed; it takes no more writes until it is opened again
     │   │   ├── StoreFull           no space is left for it
@@ -100,6 +124,14 @@ class UnknownSession(RequestError):
         super().__init__(f"no session {session!r}; `footplate sessions` lists the known ones")
 
 
+class UnknownEntry(UnknownSession):
+    """No entry of that name in a folder's config; the published clients know it by the code of a missing session."""
+
+    def __init__(self, entry: str) -> None:
+        self.session = entry
+        RequestError.__init__(self, entry)
+
+
 class SessionBusy(RequestError):
     """Another writer holds the engine's session."""
 
@@ -166,6 +198,199 @@ class UnsupportedOption(RequestError):
         self.engine = engine
         self.option = option
         super().__init__(f"{engine} does not support {option}; {advice}")
+
+
+class TokenInvalid(RequestError):
+    """No token came with the call, or not one that is known, or one that has expired."""
+
+    code: ClassVar[str] = "token_invalid"
+    title: ClassVar[str] = "Token invalid"
+    status: ClassVar[int] = 401
+
+    def __init__(self, reason: str = "missing or invalid bearer token") -> None:
+        self.reason = reason
+        super().__init__(reason)
+
+
+class PermissionDenied(RequestError):
+    """The caller is known and may not do that; or it comes from where nobody may."""
+
+    code: ClassVar[str] = "permission_denied"
+    title: ClassVar[str] = "Permission denied"
+    status: ClassVar[int] = 403
+
+
+class NotFound(RequestError):
+    """There is no thing of that id."""
+
+    code: ClassVar[str] = "not_found"
+    title: ClassVar[str] = "Not found"
+    status: ClassVar[int] = 404
+
+    def __init__(self, resource: str, name: str) -> None:
+        self.resource = resource
+        self.name = name
+        super().__init__(f"{resource} {name}")
+
+
+class EndpointUnknown(RequestError):
+    """There is no such path."""
+
+    title: ClassVar[str] = "Not Found"
+    status: ClassVar[int] = 404
+
+    def __init__(self) -> None:
+        super().__init__("endpoint not found")
+
+
+class MethodNotAllowed(RequestError):
+    """The path is known and takes other methods."""
+
+    code: ClassVar[str] = "method_not_allowed"
+    title: ClassVar[str] = "Method not allowed"
+    status: ClassVar[int] = 405
+
+    def __init__(self, method: str, allowed: tuple[str, ...]) -> None:
+        self.allowed = allowed
+        super().__init__(f"{method} cannot be used here; use {', '.join(allowed)}")
+
+
+class NotAcceptable(RequestError):
+    """The caller takes no form that we have."""
+
+    code: ClassVar[str] = "not_acceptable"
+    title: ClassVar[str] = "Not acceptable"
+    status: ClassVar[int] = 406
+
+
+class Conflict(RequestError):
+    """It cannot be done as things stand."""
+
+    code: ClassVar[str] = "conflict"
+    title: ClassVar[str] = "Conflict"
+    status: ClassVar[int] = 409
+
+
+class Retired(RequestError):
+    """A path of the past; the message says what to use."""
+
+    code: ClassVar[str] = "gone"
+    title: ClassVar[str] = "Gone"
+    status: ClassVar[int] = 410
+
+
+class BodyTooLarge(RequestError):
+    """More bytes than may be."""
+
+    code: ClassVar[str] = "body_too_large"
+    title: ClassVar[str] = "Body too large"
+    status: ClassVar[int] = 413
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        super().__init__(f"the body is larger than {limit} bytes; send less, or raise json_limit_mb in [http]")
+
+
+class UnsupportedMedia(RequestError):
+    """A body of another content type is wanted."""
+
+    code: ClassVar[str] = "unsupported_media_type"
+    title: ClassVar[str] = "Unsupported media type"
+    status: ClassVar[int] = 415
+
+    def __init__(self, given: str, wanted: str) -> None:
+        super().__init__(f"content-type is {given or 'missing'!r}; send {wanted}")
+
+
+class WrongShape(RequestError):
+    """JSON that does not have the fields it should have, or not with such values."""
+
+    code: ClassVar[str] = "invalid_request"
+    title: ClassVar[str] = "Invalid request"
+    status: ClassVar[int] = 422
+
+
+class ClientTooSlow(RequestError):
+    """The rest of the request did not come in time."""
+
+    code: ClassVar[str] = "timeout"
+    title: ClassVar[str] = "Request timeout"
+    status: ClassVar[int] = 408
+
+
+class SwitchedOff(RequestError):
+    """A part that the operator has not switched on, or that this machine lacks."""
+
+    code: ClassVar[str] = "switched_off"
+    title: ClassVar[str] = "Switched off"
+    status: ClassVar[int] = 503
+
+
+class DesktopMissing(SwitchedOff):
+    """There is no desktop on this machine, with what one would need."""
+
+    code: ClassVar[str] = "desktop_dependencies_missing"
+    title: ClassVar[str] = "Desktop dependencies missing"
+
+    def __init__(self, missing: tuple[str, ...], install_command: str) -> None:
+        self.missing = missing
+        self.install_command = install_command
+        super().__init__(
+            f"Desktop dependencies are not installed: {', '.join(missing)}. This version of Footplate drives no "
+            f"desktop; `{install_command}` brings the tools that a later one will use"
+        )
+
+
+class PathRefused(RequestError):
+    """A path of which that cannot be asked: it is not there, or it is another kind of thing."""
+
+    def __init__(self, problem: str, path: str) -> None:
+        self.problem = problem
+        self.path = path
+        super().__init__(f"{problem}: {path}")
+
+
+class ArchiveRefused(RequestError):
+    """An archive that cannot be unpacked, or that holds what may not be unpacked."""
+
+
+class FileTooLarge(RequestError):
+    """A file of more bytes than the operator allows."""
+
+    code: ClassVar[str] = "body_too_large"
+    title: ClassVar[str] = "File too large"
+    status: ClassVar[int] = 413
+
+    def __init__(self, path: str, limit: int) -> None:
+        self.path = path
+        self.limit = limit
+        super().__init__(f"{path} would be larger than {limit} bytes, which is max_file_bytes in [files]")
+
+
+class RangeRefused(RequestError):
+    """A part of a file was asked for that it does not have."""
+
+    code: ClassVar[str] = "range_not_satisfiable"
+    title: ClassVar[str] = "Range not satisfiable"
+    status: ClassVar[int] = 416
+
+    def __init__(self, given: str, size: int) -> None:
+        self.given = given
+        self.size = size
+        super().__init__(f"{given!r} is no part of a file of {size} bytes")
+
+
+class InputTooLarge(RequestError):
+    """More input for a process than may come at once."""
+
+    code: ClassVar[str] = "body_too_large"
+    title: ClassVar[str] = "Input too large"
+    status: ClassVar[int] = 413
+
+    def __init__(self, size: int, limit: int) -> None:
+        self.size = size
+        self.limit = limit
+        super().__init__(f"{size} bytes of input at once, and {limit} may come; send them in parts")
 
 
 class EngineError(FootplateError):
@@ -240,6 +465,18 @@ class EngineSilent(EngineError):
         self.asked = asked
         self.waited_s = waited_s
         super().__init__(f"{engine} did not answer {asked} within {waited_s:g} s; try again, or end the agent")
+
+
+class InstallFailed(EngineError):
+    """The agent's program could not be installed."""
+
+    code: ClassVar[str] = "install_failed"
+    title: ClassVar[str] = "Install failed"
+    status: ClassVar[int] = 500
+
+    def __init__(self, engine: str, reason: str) -> None:
+        self.engine = engine
+        super().__init__(f"{engine} could not be installed: {reason}")
 
 
 class EngineGone(EngineError):
@@ -334,6 +571,44 @@ class LinkLost(HostError):
         self.owner = owner
         self.reason = reason
         super().__init__(f"{owner}, which owns the sessions, is gone: {reason}; open the session again")
+
+
+class DiskFull(HostError):
+    """No space is left for a file; what was begun of it is removed."""
+
+    code: ClassVar[str] = "disk_full"
+    title: ClassVar[str] = "Disk full"
+    status: ClassVar[int] = 507
+
+    def __init__(self, path: str, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(f"no space for {path}: {reason}; nothing of it was kept, free some space and try again")
+
+
+class FileFailed(HostError):
+    """The file system failed."""
+
+    code: ClassVar[str] = "file_failed"
+    title: ClassVar[str] = "File system failed"
+
+    def __init__(self, path: str, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(f"{path}: {reason}; look at the disk and the system's log")
+
+
+class ProcessNotStarted(HostError):
+    """A program that a client named could not be started."""
+
+    code: ClassVar[str] = "stream_error"
+    title: ClassVar[str] = "Stream error"
+    status: ClassVar[int] = 502
+
+    def __init__(self, errno: int, reason: str) -> None:
+        self.errno = errno
+        self.reason = reason
+        super().__init__(f"failed to spawn process: {reason} (os error {errno})")
 
 
 class StoreError(FootplateError):

@@ -3,6 +3,27 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import click
+
+SERVER: Final = {
+    "serve": ("footplate.interfaces.http.command:serve_command", "Serve sessions over HTTP."),
+    "server": (
+        "footplate.interfaces.http.command:server_command",
+        "The same, as launchers of the sandbox-agent SDK call it.",
+    ),
+}
+"""The commands of surfaces other than the command line itself."""
+
+
+def command_line() -> click.Group:
+    """The root command with every subcommand of the product."""
+    from footplate.interfaces.cli.app import COMMANDS, root  # noqa: PLC0415
+
+    COMMANDS.update(SERVER)
+    return root
 
 
 def main() -> None:
@@ -11,6 +32,4 @@ def main() -> None:
         from footplate.engines.mock.stdio import main as serve  # noqa: PLC0415
 
         sys.exit(serve([]))
-    from footplate.interfaces.cli.app import root  # noqa: PLC0415
-
-    root(prog_name="footplate")
+    command_line()(prog_name="footplate")

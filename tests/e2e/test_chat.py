@@ -224,6 +224,23 @@ def test_commands_of_ours_change_the_session(chat: Terminal) -> None:
     assert chat.restored
 
 
+def test_what_is_allowed_for_the_session_is_listed_and_revoked(chat: Terminal) -> None:
+    chat.say("permission")
+    chat.wait(KEYS)
+    chat.type("s")
+    chat.wait("- from now on: Allow Bash: touch example.txt")
+    chat.wait("ready")
+    chat.say("/rules")
+    chat.wait("1 Allow Bash: touch example.txt")
+    chat.say("/revoke 2")
+    chat.wait("no such rule")
+    chat.say("/revoke 1")
+    chat.wait("a rule of the session is revoked")
+    chat.say("/rules")
+    chat.wait("nothing is allowed for the session")
+    _leave(chat)
+
+
 def test_the_line_editor_edits(chat: Terminal) -> None:
     chat.type("wrod\x7f\x7f\x7fXord \x17\x17say")  # backspace, delete words
     chat.type("\x1b[D\x1b[D\x1b[DI \x1b[F it 日本\r")  # arrows, end
@@ -315,6 +332,17 @@ def test_in_a_pipe_a_script_is_what_a_person_would_type(env: dict[str, str]) -> 
     assert -1 not in places
     assert places == sorted(places)
     assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_a_limit_that_asks_is_answered_like_a_question(env: dict[str, str]) -> None:
+    limits = ("--engine", "mock", "--max-turns", "1", "--on-limit", "ask")
+    done = _pipe(env, "one\ntwo\n1\n", *limits)
+    assert done.returncode == 0, done.stderr
+    wanted = ["mock: one", "The limit of 1 turns is reached", "Go on with 1 turns more", "mock: two"]
+    places = [done.stdout.find(text) for text in wanted]
+    assert -1 not in places
+    assert places == sorted(places)
+    assert _pipe(env, "one\n", "--engine", "mock", "--max-budget", "0").returncode == 2
 
 
 def test_a_request_that_a_script_does_not_answer_is_told(env: dict[str, str]) -> None:
@@ -482,4 +510,29 @@ def test_a_plan_of_the_real_cli_is_revised_and_approved(real: Callable[..., Term
     chat.type(next(number for number, mode in shown.items() if mode == "acceptEdits"))
     chat.wait("= allowed once, mode acceptEdits by ada")
     chat.wait("Plan over.")
+    _leave(chat)
+
+
+@pytest.mark.both_versions
+def test_a_plan_of_the_real_cli_is_approved_with_what_it_asks_for(real: Callable[..., Terminal], world: World) -> None:
+    chat = real("--mode", "plan")
+    write = tool("Write", {"file_path": "$PLANFILE", "content": "# Plan\n1. touch built"})
+    wanted = [{"tool": "Bash", "prompt": "touch built"}, {"tool": "Bash", "prompt": "run tests"}]
+    later = (
+        tool("Bash", {"command": "touch built"}),
+        tool("Bash", {"command": "touch tested", "description": "Run tests"}),
+    )
+    _paste(chat, script(write, tool("ExitPlanMode", {"allowedPrompts": wanted}), *later, "Plan over."))
+    chat.wait("asks to allow: Bash: run tests")
+    chat.wait("p approve and allow what it asks for")
+    chat.type("p")
+    chat.wait("= allowed once, with what the plan asks for by ada")
+    chat.wait("what the plan asked for: run tests")
+    chat.wait("p exactly this")
+    assert (world.work / "built").exists()
+    chat.type("p")
+    chat.wait("= allowed, exactly this, for the session by ada")
+    chat.wait("Plan over.")
+    chat.wait("ready")
+    assert (world.work / "tested").exists()
     _leave(chat)

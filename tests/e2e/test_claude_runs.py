@@ -200,12 +200,13 @@ async def test_the_turn_limit_stops_the_run(world: World) -> None:
     assert "turn" in seen.completed.error.lower()
 
 
-async def test_the_budget_stops_the_run_before_the_next_tool(world: World) -> None:
+async def test_the_budget_stops_the_run_before_the_next_model_call(world: World) -> None:
     costly = tool("Bash", {"command": "touch made"}, usage={"input_tokens": 900_000, "output_tokens": 90_000})
     seen = await world.run(script(costly, "Too dear."), allow_tools=("Bash",), max_budget_usd=0.01)
     assert not seen.completed.ok
     assert "budget" in seen.completed.error.lower()
-    assert not (world.work / "made").exists()
+    assert "Too dear." not in seen.completed.answer
+    assert not any("tool_result" in str(body["messages"]) for body in world.bodies())
 
 
 @pytest.mark.both_versions

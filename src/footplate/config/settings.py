@@ -16,6 +16,8 @@ from typing import Annotated, Literal, TypeVar
 import msgspec
 from msgspec import Meta
 
+from footplate.config.machine import FilesSettings, ProcessesSettings
+from footplate.config.notify import Hook
 from footplate.config.places import settings_file
 from footplate.config.rules import Rule
 from footplate.errors import ConfigError
@@ -54,6 +56,26 @@ class RuntimeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     ] = 300.0
 
 
+class HttpSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How the HTTP server takes its callers."""
+
+    allowed_hosts: Annotated[
+        tuple[str, ...],
+        Meta(description="names by which it may be called (`Host`); default: loopback names there, any elsewhere"),
+    ] = ()
+    json_limit_mb: Annotated[int, Meta(description="the largest JSON body; files are not limited by this", gt=0)] = 64
+    header_limit_kb: Annotated[int, Meta(description="the largest head of a request", gt=0)] = 64
+    header_timeout_s: Annotated[float, Meta(description="how long the head of a request may take", gt=0)] = 30.0
+    body_timeout_s: Annotated[float, Meta(description="how long a body may stand still on its way in", gt=0)] = 60.0
+    stall_s: Annotated[
+        float, Meta(description="a reader of a stream that takes nothing for so long is cut off", gt=0)
+    ] = 120.0
+    heartbeat_s: Annotated[float, Meta(description="how often a silent stream says that it lives", gt=0)] = 15.0
+    stop_s: Annotated[float, Meta(description="how long running calls may take when the server stops", ge=0)] = 10.0
+    log: Annotated[Literal["logfmt", "json"], Meta(description="the form of log lines")] = "logfmt"
+    opencode: Annotated[bool, Meta(description="the OpenCode-compatible surface; not there yet")] = False
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What the operator decided. Every field has a default: no file is needed."""
 
@@ -62,6 +84,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         tuple[Rule, ...], Meta(description="rules that answer permissions, the first that fits: `[[rules]]`")
     ] = ()
     runtime: Annotated[RuntimeSettings, Meta(description="`[runtime]`, see below")] = RuntimeSettings()
+    http: Annotated[HttpSettings, Meta(description="`[http]`, see below")] = HttpSettings()
+    notify: Annotated[
+        tuple[Hook, ...], Meta(description="whom to tell when a session needs you, finished, failed: `[[notify]]`")
+    ] = ()
+    files: Annotated[FilesSettings, Meta(description="`[files]`, see below")] = FilesSettings()
+    processes: Annotated[ProcessesSettings, Meta(description="`[processes]`, see below")] = ProcessesSettings()
     engines: dict[str, Section] = {}
 
 

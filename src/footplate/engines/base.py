@@ -18,7 +18,8 @@ from footplate.events.base import OptionalRaw, ResumeToken
 from footplate.events.commands import Command
 from footplate.events.facts import QueryName
 from footplate.events.ids import EngineSessionId
-from footplate.events.model import Event, LimitReached
+from footplate.events.model import ConfigOption, Event, LimitReached
+from footplate.events.requests import Destination
 from footplate.host.lines import Block
 from footplate.host.resources import ResourceLimits
 from footplate.host.sandbox import Sandbox
@@ -43,6 +44,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     max_budget: bool = False
     background: bool = False
     multiplex: bool = False
+    mcp: bool = False
     chooses_session_id: bool = False
     modes: tuple[str, ...] = ()
     efforts: tuple[str, ...] = ()
@@ -54,6 +56,22 @@ class Installed(msgspec.Struct, frozen=True, kw_only=True):
     engine: str
     program: str = ""
     version: str = ""
+
+
+CredentialKind = Literal["api_key", "oauth"]
+
+
+class Credential(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A credential that was found: where, of which kind, until when. Its value is not here."""
+
+    kind: CredentialKind
+    source: str
+    """A file, `environment`, or the section of the settings."""
+    field: str = ""
+    expires_at: float | None = None
+    expired: bool = False
+    used_by_cli: bool = False
+    """Whether the agent's own program would use it as it lies."""
 
 
 class HookSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,6 +97,19 @@ class ToolServer(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     tools: tuple[ToolSpec, ...]
     version: str = "1"
+
+
+class McpServer(msgspec.Struct, frozen=True, kw_only=True):
+    """An MCP server of its own for the agent: a program (`command`), or an address (`url`)."""
+
+    name: str
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = {}
+    cwd: str = ""
+    url: str = ""
+    headers: Mapping[str, str] = {}
+    transport: Literal["http", "sse"] = "http"
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,8 +142,12 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     standing: Standing | None = None
     """What is open in the log already: the conversation goes on with it."""
 
+    grants: tuple[msgspec.Raw, ...] = ()
+    """Suggestions of the engine's own that were taken for the session: each of its processes is to hold them."""
+
     hooks: tuple[HookSpec, ...] = ()
     servers: tuple[ToolServer, ...] = ()
+    mcp: tuple[McpServer, ...] = ()
     profile: str = ""
     sandbox: Sandbox | None = None
     resources: ResourceLimits = ResourceLimits()
@@ -285,4 +320,46 @@ class Engine(Protocol):
 
     def is_resume_line(self, line: str) -> bool:
         """Whether this one line is nothing but a resume line of this engine."""
+        ...
+
+
+@runtime_checkable
+class Keeping(Engine, Protocol):
+    """An engine that keeps lasting rules in settings of its own, some of which it reads only in folders it trusts."""
+
+    def find_distrust(
+        self, destination: Destination, options: Options, version: str, environ: Mapping[str, str]
+    ) -> str:
+        """Why later processes will not read a rule that is kept there, and what to do; empty when they will."""
+        ...
+
+
+@runtime_checkable
+class Described(Protocol):
+    """An engine that tells, without being started, what can be chosen and which credentials are there."""
+
+    def credentials(self, environ: Mapping[str, str]) -> tuple[Credential, ...]:
+        """The credentials on this machine; no value of any."""
+        ...
+
+    def choices(self, environ: Mapping[str, str]) -> tuple[ConfigOption, ...]:
+        """Models, modes and efforts that work here."""
+        ...
+
+    @property
+    def needs_login(self) -> bool:
+        """Whether it can do nothing without a credential."""
+        ...
+
+
+@runtime_checkable
+class Installable(Protocol):
+    """An engine whose program Footplate can install into its data folder."""
+
+    def plan_install(self, environ: Mapping[str, str], version: str) -> Spawn:
+        """The command that fetches it; an empty version means the latest."""
+        ...
+
+    def settle_install(self, environ: Mapping[str, str]) -> str:
+        """Put what was fetched in its place; where the program is. Raises `InstallFailed`."""
         ...

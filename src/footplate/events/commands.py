@@ -6,8 +6,9 @@ from typing import Literal
 
 import msgspec
 
+from footplate.events.base import OptionalRaw
 from footplate.events.content import ContentBlock
-from footplate.events.ids import MessageId, PromptId, RequestId, TaskId
+from footplate.events.ids import MessageId, PromptId, RequestId, RuleId, TaskId
 from footplate.events.requests import Answer
 
 
@@ -44,6 +45,13 @@ class AnswerRequest(CommandBase, frozen=True, kw_only=True):
 
     request: RequestId
     answer: Answer
+
+
+class RevokeRule(CommandBase, frozen=True, kw_only=True):
+    """Take back what was allowed for the session. The session adds what the engine holds of it, in its own words."""
+
+    rule: RuleId
+    engine_rule: OptionalRaw = None
 
 
 class SetMode(CommandBase, frozen=True, kw_only=True):
@@ -100,6 +108,7 @@ Command = (
     | WithdrawPrompt
     | Interrupt
     | AnswerRequest
+    | RevokeRule
     | SetMode
     | SetModel
     | SetEffort

@@ -95,6 +95,21 @@ class Draft:
             ),
         )
 
+    def outline(self) -> SessionView:
+        """The view without its history: no items, tasks or live texts, and of the turns the last one."""
+        return msgspec.structs.replace(
+            self.facts,
+            last_seq=self.last_seq,
+            updated_at=self.updated_at,
+            epoch=self.epoch,
+            turns=(next(reversed(self.turns.values())),) if self.turns else (),
+            requests=tuple(self.requests.values()),
+            closed_requests=tuple(self.closed),
+            queue=tuple(self.queue),
+            limits=tuple(self.limits.values()),
+            live=(),
+        )
+
     def turn_of(self, at: Stamp) -> TurnId | None:
         """The turn that an event belongs to: its envelope's, else the running one."""
         return at.turn if at.turn is not None else self.facts.turn

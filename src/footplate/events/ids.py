@@ -27,3 +27,6 @@ TaskId = NewType("TaskId", str)
 
 RequestId = NewType("RequestId", str)
 """Something the agent asks of a person: a permission, a question, a plan."""
+
+RuleId = NewType("RuleId", str)
+"""Something that was allowed for a session."""

@@ -18,12 +18,14 @@ from footplate.events.ids import (
     MessageId,
     PromptId,
     RequestId,
+    RuleId,
     SessionId,
     TaskId,
     ToolCallId,
     TurnId,
 )
 from footplate.events.requests import Answer, Request
+from footplate.events.rules import SessionRule
 from footplate.events.tools import PlanEntry, ToolDetail, ToolKind, ToolOutcome
 from footplate.events.usage import Usage
 
@@ -450,6 +452,22 @@ class RequestUnanswered(EventBase, frozen=True, kw_only=True):
     reason: str = ""
 
 
+class RuleAdded(EventBase, frozen=True, kw_only=True):
+    """Something is allowed for the session from here on. Comes with the `RequestAnswered` that said so."""
+
+    rule: SessionRule
+    by: str = ""
+    surface: str = ""
+
+
+class RuleRevoked(EventBase, frozen=True, kw_only=True):
+    """What was allowed for the session is not any more; the agent asks again. Follows its `RuleAdded`."""
+
+    rule: RuleId
+    by: str = ""
+    surface: str = ""
+
+
 # --------------------------------------------------------------------------------------------------- else
 
 
@@ -557,6 +575,8 @@ Event = (
     | RequestRejected
     | RequestWithdrawn
     | RequestUnanswered
+    | RuleAdded
+    | RuleRevoked
     | CompactionStarted
     | CompactionEnded
     | LimitReached
@@ -589,8 +609,9 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc
 
 def is_ephemeral(event: Event) -> bool:
     """Whether the event is only fanned out and not kept in the log: something durable will replace it."""
-    if isinstance(event, MessageDelta | ThoughtDelta):
+    kind = type(event)  # isinstance of a struct is dear where it is false, which is nearly always
+    if kind is MessageDelta or kind is ThoughtDelta:
         return True
-    return isinstance(event, ToolUpdated) and not (
+    return type(event) is ToolUpdated and not (
         event.title or event.input or event.detail or event.note or event.elapsed_s is not None
     )

@@ -77,6 +77,8 @@ _TABLE: dict[type, _Handler] = dict(
         _on(m.RequestRejected, turn.request_rejected),
         _on(m.RequestWithdrawn, turn.request_withdrawn),
         _on(m.RequestUnanswered, turn.request_unanswered),
+        _on(m.RuleAdded, session.rule_added),
+        _on(m.RuleRevoked, session.rule_revoked),
         _on(m.CompactionStarted, session.compaction_started),
         _on(m.CompactionEnded, session.compaction_ended),
         _on(m.LimitReached, session.limit_reached),
@@ -120,6 +122,13 @@ class SessionReducer:
     def view(self) -> SessionView:
         """The session as it stands. Later events do not change a view that was handed out."""
         return self._draft.snapshot()
+
+    def outline(self) -> SessionView:
+        """The session without its history: no items, tasks or live texts, and of the turns the last one.
+
+        It costs the same however long the session is.
+        """
+        return self._draft.outline()
 
 
 def initial() -> SessionView:

@@ -69,8 +69,10 @@ def engine_detached(draft: Draft, event: m.EngineDetached, at: Stamp) -> None:
 
 
 def _mark_requests(draft: Draft, *, detached: bool) -> None:
+    """What the agent asks goes with its process; what the session itself asks does not."""
     for name, held in draft.requests.items():
-        draft.requests[name] = replace(held, detached=detached)
+        if not held.request.limit:
+            draft.requests[name] = replace(held, detached=detached)
 
 
 def state_changed(draft: Draft, event: m.StateChanged, _at: Stamp) -> None:
@@ -120,6 +122,19 @@ def prompt_queued(draft: Draft, event: m.PromptQueued, at: Stamp) -> None:
 
 def prompt_left(draft: Draft, event: m.PromptWithdrawn, _at: Stamp) -> None:
     draft.leave_queue((event.prompt,))
+
+
+# -------------------------------------------------------------------------------------------------- rules
+
+
+def rule_added(draft: Draft, event: m.RuleAdded, _at: Stamp) -> None:
+    """A rule that is told again takes its own place."""
+    kept = tuple(rule for rule in draft.facts.rules if rule.id != event.rule.id)
+    draft.facts = replace(draft.facts, rules=(*kept, event.rule))
+
+
+def rule_revoked(draft: Draft, event: m.RuleRevoked, _at: Stamp) -> None:
+    draft.facts = replace(draft.facts, rules=tuple(rule for rule in draft.facts.rules if rule.id != event.rule))
 
 
 # ------------------------------------------------------------------------------------- figures and limits

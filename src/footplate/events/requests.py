@@ -13,23 +13,55 @@ from footplate.events.tools import Question
 RequestKind = Literal["permission", "question", "plan"]
 RequestState = Literal["open", "answered", "applied", "rejected", "withdrawn", "unanswered"]
 OptionKind = Literal["allow_once", "allow_session", "allow_always", "deny", "deny_and_stop", "other"]
-Scope = Literal["once", "session", "always"]
+Scope = Literal["once", "exact", "session", "always"]
+Destination = Literal["session", "local", "project", "user", ""]
+
+
+class AnswerBase(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", omit_defaults=True, gc=False):
+    """Base of all answers; the tag stands in `type`."""
+
+
+class Allow(AnswerBase, frozen=True, kw_only=True, tag="allow"):
+    """Yes: once, for the session, or always (by one of the engine's suggestions), the input changed or not.
+
+    `exact` is for the session, too, but exactly this call and nothing like it. `prompts` are the numbers of those
+    allowed prompts of a plan that are granted with it, from 0.
+    """
+
+    scope: Scope = "once"
+    suggestion: int | None = None
+    updated_input: OptionalRaw = None
+    mode: str = ""
+    prompts: tuple[int, ...] = ()
+
+
+class Deny(AnswerBase, frozen=True, kw_only=True, tag="deny"):
+    """No, with words for the agent; `interrupt` stops the turn as well."""
+
+    message: str = ""
+    interrupt: bool = False
 
 
 class RequestOption(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """One way to answer by a single choice; `id` is what an answer names."""
+    """One way to answer by a single choice; `id` is what an answer names, `means` the same answer in full."""
 
     id: str
     label: str
     kind: OptionKind = "other"
+    means: Allow | Deny | None = None
 
 
 class Suggestion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """A lasting rule that the engine proposes, with the place where it would be kept."""
+    """A lasting change that the engine proposes, with the place where it would be kept.
+
+    `allows` is what it allows, in words, where it is a rule: a session that takes it hands it to every later process of
+    the engine. It is empty for any other change, such as of the mode.
+    """
 
     label: str
-    destination: Literal["session", "local", "project", "user", ""] = ""
+    destination: Destination = ""
     raw: OptionalRaw = None
+    allows: str = ""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -67,25 +99,11 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=
     rerun: bool = False
     """This very call was allowed before, and nobody knows whether it ran: to allow it is to run it, perhaps again."""
 
+    plan_prompt: str = ""
+    """The granted prompt of a plan that the agent says this falls under. A hint: nothing is allowed by it."""
 
-class AnswerBase(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", omit_defaults=True, gc=False):
-    """Base of all answers; the tag stands in `type`."""
-
-
-class Allow(AnswerBase, frozen=True, kw_only=True, tag="allow"):
-    """Yes: once, for the session, or always (by one of the engine's suggestions), the input changed or not."""
-
-    scope: Scope = "once"
-    suggestion: int | None = None
-    updated_input: OptionalRaw = None
-    mode: str = ""
-
-
-class Deny(AnswerBase, frozen=True, kw_only=True, tag="deny"):
-    """No, with words for the agent; `interrupt` stops the turn as well."""
-
-    message: str = ""
-    interrupt: bool = False
+    limit: str = ""
+    """The limit of the session that is reached: then it is Footplate that asks and not the agent."""
 
 
 class Choose(AnswerBase, frozen=True, kw_only=True, tag="choose"):

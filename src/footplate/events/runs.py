@@ -50,7 +50,7 @@ _NOT_SHOWN: tuple[type, ...] = (
         m.UsageReported,
     ),
     *(m.RequestOpened, m.RequestAnswered, m.RequestSent, m.RequestApplied),
-    *(m.RequestRejected, m.RequestWithdrawn, m.RequestUnanswered),
+    *(m.RequestRejected, m.RequestWithdrawn, m.RequestUnanswered, m.RuleAdded, m.RuleRevoked),
     *(m.CompactionStarted, m.CommandRan, m.FilesRewound),
 )
 """Events that a run has no line for."""

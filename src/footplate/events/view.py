@@ -27,6 +27,7 @@ from footplate.events.model import (
     WaitingFor,
 )
 from footplate.events.requests import Answer, Request, RequestState
+from footplate.events.rules import SessionRule
 from footplate.events.tools import PlanEntry, ToolDetail, ToolKind, ToolOutcome
 from footplate.events.usage import Usage
 
@@ -334,5 +335,6 @@ class SessionView(ViewBase, frozen=True, kw_only=True):
     usage: Totals = Totals()
     meter: Meter = Meter()
     limits: tuple[LimitView, ...] = ()
+    rules: tuple[SessionRule, ...] = ()
     unknown: int = 0
     unparsed: int = 0

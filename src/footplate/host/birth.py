@@ -31,6 +31,41 @@ def open_pipes(count: int) -> list[tuple[int, int]]:
     return pairs
 
 
+def open_ends(tty: list[int] | None) -> list[tuple[int, int]]:
+    """Open what goes into `become` and comes out of it: four pipes; or a terminal of so many rows and columns.
+
+    With a terminal both ends of stdin and stdout are its own, and the pipe of stderr is at its end at once.
+    """
+    if not tty:
+        return open_pipes(4)
+    import termios  # noqa: PLC0415  few need it
+
+    pipes = open_pipes(2)
+    (err_read, err_write), report = pipes
+    opened: list[int] = []
+    try:
+        master, slave = os.openpty()
+        opened += [master, slave]
+        opened += [os.dup(master), os.dup(slave), os.dup(slave)]
+        termios.tcsetwinsize(master, (int(tty[0]), int(tty[1])))
+        mode = termios.tcgetattr(slave)
+        mode[0] |= getattr(termios, "IUTF8", 0o40000)
+        termios.tcsetattr(slave, termios.TCSANOW, mode)
+    except (OSError, termios.error):
+        close_all([*opened, *(fd for pair in pipes for fd in pair)])
+        raise
+    close_all([err_write])
+    return [(slave, master), (opened[2], opened[3]), (err_read, opened[4]), report]
+
+
+def take_terminal() -> None:
+    """Make stdin, a terminal, the one that controls our session."""
+    import fcntl  # noqa: PLC0415  few need it
+    import termios  # noqa: PLC0415
+
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
 def load_prctl() -> Callable[[int, int], int] | None:
     """Give prctl where there is one."""
     if sys.platform != "linux":
@@ -74,6 +109,7 @@ class Plan:
         self.pdeathsig = int(request.get("pdeathsig", signal.SIGKILL))
         self.limits = [limit(name, value) for name, value in (request.get("limits") or {}).items()]
         self.oom_score_adj = int(request.get("oom_score_adj") or 0)
+        self.tty: list[int] | None = request.get("tty")
         if not self.argv or not self.argv[0]:
             raise ValueError("argv is empty")
 
@@ -110,6 +146,8 @@ def become(plan: Plan, fds: list[int], report: int, setting: Setting) -> NoRetur
         restore_signals(setting.signals)
         for target, fd in enumerate(fds):
             os.dup2(fd, target)
+        if plan.tty:
+            take_terminal()
         if setting.prctl and plan.pdeathsig:
             setting.prctl(PR_SET_PDEATHSIG, plan.pdeathsig)
             if os.getppid() != setting.parent:  # the keeper died before the line above

@@ -6,7 +6,7 @@ import errno
 import os
 import signal
 
-from .birth import Plan, Setting, become, open_pipes
+from .birth import Plan, Setting, become, open_ends
 from .channel import close_all
 from .kept import Agent
 from .table import start_time
@@ -54,7 +54,7 @@ class Births:
             if not agent.marker.startswith(self.marker + "."):
                 self.record(agent.marker)
             stage = "pipe"
-            pipes = open_pipes(4)
+            pipes = open_ends(plan.tty)
             stage = "fork"
             self.fork(agent, plan, pipes)
         except (OSError, ValueError) as error:
@@ -78,7 +78,8 @@ class Births:
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, ())
             close_all([in_read, out_write, err_write, tell])
-        for fd in (in_write, out_read, err_read, told) if self.folder else (told,):
+        agent.copied = bool(self.folder) and not plan.tty  # a terminal hangs up with its service
+        for fd in (in_write, out_read, err_read, told) if agent.copied else (told,):
             os.set_blocking(fd, False)
         agent.pipes, agent.report = [in_write, out_read, err_read], told
         agent.start = start_time(agent.pid)
@@ -98,8 +99,8 @@ class Births:
             del self.agents[agent.name]
             self.fail(agent, report[0], int(report[1]), os.strerror(int(report[1])))
             return
-        pipes = [os.dup(fd) for fd in agent.pipes] if self.folder else agent.pipes
-        if not self.folder:
+        pipes = [os.dup(fd) for fd in agent.pipes] if agent.copied else agent.pipes
+        if not agent.copied:
             agent.pipes = []
         told = {"type": "spawned", "id": agent.name, "pid": agent.pid, "start_time": agent.start}
         self.send({**told, "marker": agent.marker}, pipes)

@@ -11,7 +11,7 @@ from footplate.errors import EngineGone
 from .lines import Block
 from .messages import Attached, Spawned
 from .pipes import HIGH_WATER, TAIL, FramePipe, LinePipe, TailPipe
-from .spawn import Exit
+from .spawn import Exit, Spawn
 from .sweep import sweep_marked
 
 CLOSE_WAIT: Final = 2.0
@@ -39,11 +39,10 @@ class Process:
 
     def __init__(
         self,
+        spec: Spawn,
         told: Spawned | Attached,
         fds: list[int],
         *,
-        program: str,
-        layers: int,
         ask: Ask,
         on_released: Callable[[str], None],
         high_water: int = HIGH_WATER,
@@ -53,8 +52,8 @@ class Process:
         self.pid = told.pid
         self.start_time = told.start_time
         self.marker = told.marker
-        self.program = program
-        self.layers = layers
+        self.program = spec.argv[0]
+        self.layers = spec.layers
         self.swept_pids: tuple[int, ...] = ()
         self.survivors: tuple[int, ...] = ()
         self._ask = ask
@@ -70,8 +69,14 @@ class Process:
         if isinstance(told, Attached):
             self._take_over(told, fds, high_water)
             return
-        self._stdout = LinePipe(fds[1], high_water=high_water, on_closed=self._release)
-        self._stderr = TailPipe(fds[2])
+        self._stdout = self._open_stdout(fds[1], high_water)
+        self._stderr = self._open_stderr(fds[2])
+
+    def _open_stdout(self, fd: int, high_water: int) -> LinePipe:
+        return LinePipe(fd, high_water=high_water, on_closed=self._release)
+
+    def _open_stderr(self, fd: int) -> TailPipe:
+        return TailPipe(fd)
 
     def _take_over(self, told: Attached, fds: list[int], high_water: int) -> None:
         rest = told.rest.encode("latin-1")

@@ -8,10 +8,13 @@ FD is one end of a Unix stream socket, the other is the driver's: the service fo
 (4 bytes), the number of descriptors that come with it (1 byte) and JSON. Each side first says `hello {v, min}`: its
 version, and the oldest that it understands; the keeper answers `welcome {v}` (the newest that both speak) or `refused`.
 
-    spawn {id, argv, env, cwd, marker?, pdeathsig?, sweep_on_exit?, limits?, oom_score_adj?, layers?, kept?, about?}
+    spawn {id, argv, env, cwd, marker?, pdeathsig?, sweep_on_exit?, limits?, oom_score_adj?, layers?, tty?, kept?,
+           about?}
                               -> spawned {id, pid, start_time, marker} + stdin, stdout, stderr
                                | spawn_failed {id, errno, reason, stage}
                                  stage: record | pipe | fork | limits | cwd | exec
+                                 With `tty` ([rows, columns]) its stdin, stdout and stderr are a terminal, whose
+                                 other end comes as stdin and as stdout; stderr is at its end at once
     signal {id, signum}          to a living agent; one that is gone is left alone. With `layers` (a sandbox that
                                  hands on no signal) to the process so many below our child, unless it is SIGKILL
     end {id, term_s, kill_s}     SIGTERM, after term_s SIGKILL, then sweep (after kill_s more at the latest)

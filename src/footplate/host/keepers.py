@@ -12,6 +12,7 @@ import logging
 import secrets
 import signal
 import socket
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -87,10 +88,17 @@ class Keepers:
         """Every keeper that is there."""
         return tuple(keeper for keeper in self._keepers if keeper.gone is None)
 
-    async def spawn(self, spec: Spawn, *, sweep_on_exit: bool = True, high_water: int = HIGH_WATER) -> Process:
+    async def spawn(
+        self,
+        spec: Spawn,
+        *,
+        sweep_on_exit: bool = True,
+        high_water: int = HIGH_WATER,
+        make: Callable[..., Process] = Process,
+    ) -> Process:
         """Start a program under the current keeper; one that was killed is replaced. Raises what `Keeper` raises."""
         keeper = await self._current()
-        return await keeper.spawn(spec, sweep_on_exit=sweep_on_exit, high_water=high_water)
+        return await keeper.spawn(spec, sweep_on_exit=sweep_on_exit, high_water=high_water, make=make)
 
     async def held(self) -> tuple[Held, ...]:
         """The agents that wait to be taken over."""

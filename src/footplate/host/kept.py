@@ -35,6 +35,7 @@ class Agent:
         self.pipes: list[
             int
         ] = []  # the service's ends until they are sent, or our copies of them as long as we keep it
+        self.copied = False
         self.alive = True
         self.code = 0
         self.swept: dict[str, Any] | None = None  # the message that told so

@@ -16,6 +16,8 @@ from .lines import Block, LineSplitter
 
 CHUNK: Final = 64 * 1024  # what a pipe holds
 WAKE: Final = 256 * 1024  # how much is read before other work of the loop gets its turn
+GATHER_S: Final = 0.01  # how long lines that come one by one are left to gather
+TRICKLE: Final = 8 * 1024  # a read of less is one of those
 LEFT: Final = 1024 * 1024  # the most a pipe can hold once its writer is dead
 HIGH_WATER: Final = 4 * 1024 * 1024
 TAIL: Final = 64 * 1024
@@ -23,6 +25,9 @@ TAIL: Final = 64 * 1024
 
 class LinePipe:
     """stdout: hands over whatever whole lines have come, as one block; stops reading when nobody takes them.
+
+    To wake up costs more than to read a line. So a line is handed over as it comes, but when the next one is close
+    behind it, those after it are left to gather for a moment. A pipe that is full is read without a pause.
 
     `ahead` is a file with what came before: it is read first, and `on_direct` is called before the pipe itself is.
     """
@@ -32,6 +37,7 @@ class LinePipe:
         fd: int,
         *,
         high_water: int = HIGH_WATER,
+        gather_s: float = GATHER_S,
         on_closed: Callable[[], None],
         ahead: int = -1,
         rest: bytes = b"",
@@ -46,12 +52,15 @@ class LinePipe:
         self._taken = 0
         self._stopped = False
         self._high_water = high_water
+        self._gather_s = gather_s
         self._on_closed = on_closed
         self._loop = asyncio.get_running_loop()
         self._splitter = LineSplitter()
         self._blocks: list[Block] = []
         self._unread = 0
         self._reading = False
+        self._read_at = -gather_s
+        self._gathering: asyncio.TimerHandle | None = None
         self._writers_gone = False
         self._reader: asyncio.Future[None] | None = None
         self._resume()
@@ -64,7 +73,7 @@ class LinePipe:
     @property
     def paused(self) -> bool:
         """Tell whether reading has stopped because too much is unread."""
-        return not self.closed and not self._reading
+        return not self.closed and not self._reading and self._gathering is None
 
     async def read(self) -> Block | None:
         """Wait for the next block of whole lines; None at the end. One reader at a time."""
@@ -83,7 +92,7 @@ class LinePipe:
     def last_call(self) -> None:
         """Say that whoever could write is dead: when the pipe is empty, that is the end."""
         self._writers_gone = True
-        if self._reading and self._ahead < 0:
+        if not self.paused and self._ahead < 0:
             self._pump()
 
     def close(self) -> None:
@@ -131,13 +140,16 @@ class LinePipe:
         if self._ahead >= 0:
             self._loop.call_soon(self._pump_ahead)
             return
-        self._loop.add_reader(self._fd, self._pump)
+        self._loop.add_reader(self._fd, self._on_readable)
         if self._writers_gone:  # the loop would never wake us for a pipe that is empty and held open
             self._pump()
 
     def _pause(self) -> None:
         self._loop.remove_reader(self._fd)  # it may not be there yet
         self._reading = False
+        if self._gathering is not None:
+            self._gathering.cancel()
+            self._gathering = None
 
     def _pump_ahead(self) -> None:
         """Read on in what came before; at its end turn to the pipe."""
@@ -159,8 +171,30 @@ class LinePipe:
             os.close(self._ahead)
             self._ahead = -1
 
-    def _pump(self, budget: int = WAKE) -> None:
-        while budget > 0 and not self.closed:
+    def _on_readable(self) -> None:
+        before, self._read_at = self._read_at, self._loop.time()
+        if self._pump() < TRICKLE and self._reading and self._read_at < before + self._gather_s:
+            self._pause()
+            self._gather()
+
+    def _gather(self) -> None:
+        self._gathering = self._loop.call_later(self._gather_s, self._on_gathered)
+
+    def _on_gathered(self) -> None:
+        """Take what has come meanwhile; when nothing has, the loop watches the pipe again."""
+        self._gathering = None
+        size = self._pump()
+        if self.closed or self._unread > self._high_water:
+            return
+        if 0 < size < TRICKLE:
+            self._gather()
+        else:
+            self._resume()
+
+    def _pump(self, budget: int = WAKE) -> int:
+        """Read what is there, within the budget; how much it was."""
+        size = 0
+        while size < budget and not self.closed:
             try:
                 chunk = os.read(self._fd, CHUNK)
             except BlockingIOError:
@@ -170,10 +204,13 @@ class LinePipe:
             if not chunk:
                 self._end()
                 break
-            budget -= len(chunk)
+            size += len(chunk)
             self._add(self._splitter.feed(chunk))
+            if len(chunk) < CHUNK and not self._writers_gone:
+                break  # that was all; the loop wakes us for more
         if self._reading and self._unread > self._high_water:
             self._pause()
+        return size
 
     def _add(self, block: Block) -> None:
         if block.lines or block.oversize:
@@ -224,6 +261,10 @@ class FramePipe:
         """Tell whether the descriptor is closed."""
         return self._fd < 0
 
+    def fileno(self) -> int:
+        """The descriptor itself; -1 when it is closed."""
+        return self._fd
+
     async def write(self, data: bytes) -> None:
         """Write all of `data`; returns when the pipe has taken it.
 
@@ -236,7 +277,7 @@ class FramePipe:
         if not self._frames:
             try:
                 left = self._write_now(left)
-            except BrokenPipeError:
+            except OSError:  # a pipe nobody reads, a terminal nobody has
                 self.close()
                 raise self._gone() from None
         if left:
@@ -290,7 +331,7 @@ class FramePipe:
             before = len(frame.left)
             try:
                 frame.left = self._write_now(frame.left)
-            except BrokenPipeError:
+            except OSError:  # a pipe nobody reads, a terminal nobody has
                 self.close()
                 return
             frame.begun = frame.begun or len(frame.left) < before

@@ -61,9 +61,9 @@ log = logging.getLogger(__name__)
 class Birth(msgspec.Struct, kw_only=True):
     """A spawn, or an attachment, on its way: what was asked, and who waits for it."""
 
-    program: str
-    layers: int
+    spec: Spawn
     high_water: int
+    make: Callable[..., Process]
     process: asyncio.Future[Process]
 
 
@@ -120,15 +120,24 @@ class Keeper:
 
     # ------------------------------------------------------------------------------------------- asking
 
-    async def spawn(self, spec: Spawn, *, sweep_on_exit: bool = True, high_water: int = HIGH_WATER) -> Process:
-        """Start a program; raises `SpawnFailed`, or `KeeperGone` when there is no keeper to do it."""
+    async def spawn(
+        self,
+        spec: Spawn,
+        *,
+        sweep_on_exit: bool = True,
+        high_water: int = HIGH_WATER,
+        make: Callable[..., Process] = Process,
+    ) -> Process:
+        """Start a program; raises `SpawnFailed`, or `KeeperGone` when there is no keeper to do it.
+
+        `make` makes the handle on it: another kind of `Process` reads its pipes in another way.
+        """
         name = next(self._names)
         asked = {"type": "spawn", "id": name, "sweep_on_exit": sweep_on_exit, "marker": spec.marker}
-        bounds = {"limits": spec.limits, "oom_score_adj": spec.oom_score_adj, "layers": spec.layers}
+        bounds = {"limits": spec.limits, "oom_score_adj": spec.oom_score_adj, "layers": spec.layers, "tty": spec.tty}
         keeping = {"kept": spec.kept, "about": spec.about} if self.keeps else {}
-        program = spec.argv[0] if spec.argv else ""
         request = {**asked, **bounds, **keeping, "argv": spec.argv, "env": spec.env, "cwd": spec.cwd}
-        return await self._await_birth(request, program=program, layers=spec.layers, high_water=high_water)
+        return await self._await_birth(request, spec, high_water, make)
 
     async def take(self, agent: KeptAgent, *, high_water: int = HIGH_WATER) -> Process:
         """Take over an agent that it keeps: first what the spool holds is read, then the pipe itself.
@@ -136,11 +145,14 @@ class Keeper:
         Raises `SpawnFailed` when the keeper does not have it, or we have it already.
         """
         request: dict[str, object] = {"type": "attach", "id": agent.id}
-        return await self._await_birth(request, program=agent.program, layers=agent.layers, high_water=high_water)
+        spec = Spawn(argv=(agent.program,), env={}, cwd="/", layers=agent.layers)
+        return await self._await_birth(request, spec, high_water, Process)
 
-    async def _await_birth(self, request: dict[str, object], *, program: str, layers: int, high_water: int) -> Process:
+    async def _await_birth(
+        self, request: dict[str, object], spec: Spawn, high_water: int, make: Callable[..., Process]
+    ) -> Process:
         self._check()
-        birth = Birth(program=program, layers=layers, high_water=high_water, process=self._loop.create_future())
+        birth = Birth(spec=spec, high_water=high_water, make=make, process=self._loop.create_future())
         self._births[str(request["id"])] = birth
         self._ask(request)
         try:
@@ -310,14 +322,13 @@ class Keeper:
             close_all(fds)
             self._ask({"type": "end", "id": told.id, "term_s": 0, "kill_s": 1})
             if birth and not birth.process.done():
-                lost = SpawnFailed(birth.program, errno.EMFILE, os.strerror(errno.EMFILE), stage="pipe")
+                lost = SpawnFailed(birth.spec.argv[0], errno.EMFILE, os.strerror(errno.EMFILE), stage="pipe")
                 birth.process.set_exception(lost)
             return
-        process = Process(
+        process = birth.make(
+            birth.spec,
             told,
             fds,
-            program=birth.program,
-            layers=birth.layers,
             ask=self._ask,
             on_released=self._forget,
             high_water=birth.high_water,
@@ -329,7 +340,8 @@ class Keeper:
     def _fail(self, name: str | None, number: int, reason: str, stage: str) -> None:
         birth = self._births.pop(name, None) if name is not None else None
         if birth and not birth.process.done():
-            birth.process.set_exception(SpawnFailed(birth.program, number, reason, stage=stage))
+            program = birth.spec.argv[0] if birth.spec.argv else ""
+            birth.process.set_exception(SpawnFailed(program, number, reason, stage=stage))
 
     def _forget(self, name: str) -> None:
         self._processes.pop(name, None)

@@ -14,6 +14,7 @@ class Spawn(msgspec.Struct, frozen=True, kw_only=True):
     killed: no two keepers of one machine may use the same. Leave it out to get one that nobody else has.
     `limits` are the kernel's, by their names in the `resource` module; `oom_score_adj` says how gladly the kernel takes
     it when memory is out; `layers` is how many processes a sandbox puts between our child and the program itself.
+    `tty` (rows, columns) gives it a terminal for its stdin, stdout and stderr.
     `kept` is for a program that is to outlive the service, where the keeper does; `about` is what it tells of it.
     """
 
@@ -24,6 +25,7 @@ class Spawn(msgspec.Struct, frozen=True, kw_only=True):
     limits: dict[str, int] = {}
     oom_score_adj: int = 0
     layers: int = 0
+    tty: tuple[int, int] | None = None
     kept: bool = False
     about: dict[str, str] = {}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from .child import Process
@@ -12,6 +13,13 @@ from .spawn import Spawn
 class Spawner(Protocol):
     """What the runtime asks of a keeper."""
 
-    async def spawn(self, spec: Spawn, *, sweep_on_exit: bool = True, high_water: int = HIGH_WATER) -> Process:
+    async def spawn(
+        self,
+        spec: Spawn,
+        *,
+        sweep_on_exit: bool = True,
+        high_water: int = HIGH_WATER,
+        make: Callable[..., Process] = Process,
+    ) -> Process:
         """Start a program; raises `SpawnFailed`, or `KeeperGone` when there is no keeper to do it."""
         ...

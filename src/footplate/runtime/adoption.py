@@ -10,18 +10,20 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator
 from itertools import islice
+from pathlib import Path
 from typing import Final, Protocol
 
 import msgspec
 
+from footplate.engines.claude.history import History, HistoryEntry
 from footplate.errors import InvalidValue
 from footplate.events import model as m
 from footplate.events.base import ResumeToken
 from footplate.events.codec import encode
 from footplate.events.ids import SessionId, TurnId
 from footplate.events.model import SCHEMA_VERSION, Envelope, Event, is_ephemeral
-from footplate.runtime.hub import SPECS
-from footplate.runtime.spec import SessionSpec
+from footplate.host.locks import SessionLock
+from footplate.runtime.spec import SPECS, SessionSpec
 from footplate.runtime.ulid import new_ulid
 from footplate.store.base import Store
 from footplate.store.transfer import write_line, write_title
@@ -85,6 +87,26 @@ async def adopt(
         await documents.delete(session)
         raise
     return session
+
+
+async def adopt_past(store: Store, history: History, entry: HistoryEntry, locks: Path) -> SessionId:
+    """The session of ours that goes on with a session of Claude Code's: the one there is, else a new one.
+
+    Raises `SessionBusy` or `LockHeld` while another process has it, `InvalidValue` when its folder is gone.
+    """
+    if not await asyncio.to_thread(Path(entry.cwd).is_dir):
+        raise InvalidValue("cwd", entry.cwd, "a folder that exists: the session works there")
+    known = await find_adopted(store, entry.token)
+    if known is not None:
+        return known
+    lock = SessionLock(locks, f"{entry.token.engine}:{entry.session}", what="footplate history adopt")
+    await lock.acquire()
+    try:
+        await asyncio.to_thread(history.require_unused, entry)
+        spec = SessionSpec(engine=entry.token.engine, cwd=entry.cwd)
+        return await adopt(store, spec, entry.token, lambda: history.tell(entry), title=entry.title)
+    finally:
+        lock.release()
 
 
 class _Log:

@@ -96,7 +96,7 @@ def end_turn(
         if request == "unanswered" and held.state == "open"
         else m.RequestWithdrawn(request=held.request.id, reason=reason)
         for held in view.requests
-        if held.turn == view.turn
+        if held.turn == view.turn and not held.request.limit
     ]
     doomed = [held for held in view.requests if held.turn == view.turn and not (held.sent or held.request.rerun)]
     not_run = tuple(dict.fromkeys(call for held in doomed for call in chain_of(view, held)))
@@ -115,7 +115,7 @@ def left_at_end(view: SessionView) -> list[Event]:
     return [
         m.RequestWithdrawn(request=held.request.id, reason=NOT_ASKED)
         for held in view.requests
-        if held.detached and held.turn == view.turn
+        if held.detached and held.turn == view.turn and not held.request.limit
     ]
 
 

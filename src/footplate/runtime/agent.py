@@ -14,7 +14,7 @@ from footplate.engines.rejoining import CanRejoin, Where
 from footplate.errors import EngineGone, StoreError
 from footplate.events.commands import Command
 from footplate.events.ids import SessionId
-from footplate.events.model import Event
+from footplate.events.model import EngineDetached, Event
 from footplate.host.locks import SessionLock
 from footplate.runtime.rejoining import AgentRecord, Rejoin, RejoinedWire, can_rejoin, strike_out, write_down
 from footplate.runtime.runner import Runner
@@ -113,6 +113,8 @@ class Agent:
     async def _hand_on(self, take: Callable[[list[Event]], Awaitable[None]]) -> None:
         try:
             async for batch in self._runner.batches():
+                if any(isinstance(event, EngineDetached) for event in batch):
+                    self._free()  # it is gone: whoever hears so may start the next one
                 await take(batch)
                 self._settle()
             await self._let_go()
@@ -121,8 +123,15 @@ class Agent:
             log.error("the agent is stopped, its events cannot be stored: %s", problem)  # noqa: TRY400
             await self._runner.end(close_wait=0.0)
         finally:
-            if self._lock is not None:
-                self._lock.release()
+            self._free()
+
+    def _free(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
+
+    def name(self, session: SessionId) -> None:
+        """Say whose agent this is; its frames are logged under that."""
+        self._runner.session = session
 
     def _settle(self) -> None:
         """What the keeper had kept of its output is stored, once."""

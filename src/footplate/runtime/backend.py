@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
-from typing import Protocol
+from typing import Protocol, assert_never
 
 import msgspec
 
@@ -164,19 +164,30 @@ async def carry_out(session: Session, command: Command) -> None:
             await session.interrupt()
         case c.AnswerRequest():
             await session.answer(command.request, command.answer, by=command.by, surface=command.surface)
-        case c.SetMode():
-            await session.set_mode(command.mode)
-        case c.SetModel():
-            await session.set_model(command.model)
-        case c.Rename():
-            await session.rename(command.title)
+        case c.RevokeRule():
+            await session.revoke(command.rule, by=command.by, surface=command.surface)
         case c.StopTask():
             await session.stop_task(command.task)
         case c.CloseSession():
             await session.close(command.reason)
-        case c.SetEffort():
-            await session.set_effort(command.effort)
         case c.RunCommand():
             await session.run_command(command.command)
         case c.Rewind():
             await session.rewind(command.message)
+        case _:
+            await _change(session, command)
+
+
+async def _change(session: Session, command: c.SetMode | c.SetModel | c.SetEffort | c.Rename) -> None:
+    """The command as another setting of the session."""
+    match command:
+        case c.SetMode():
+            await session.set_mode(command.mode)
+        case c.SetModel():
+            await session.set_model(command.model)
+        case c.SetEffort():
+            await session.set_effort(command.effort)
+        case c.Rename():
+            await session.rename(command.title)
+        case _:
+            assert_never(command)

@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from footplate.config.settings import common_settings
-from footplate.engines.base import Engine, Options
+from footplate.engines.base import Engine, Keeping, McpServer, Options
 from footplate.engines.standing import Standing
 from footplate.errors import EngineError, EngineGone, FootplateError, HostError, InvalidValue, RequestError
 from footplate.events import commands as c
@@ -21,29 +21,39 @@ from footplate.events import model as m
 from footplate.events.content import ContentBlock, TextBlock
 from footplate.events.ids import PromptId, ToolCallId, TurnId
 from footplate.events.model import Event
-from footplate.events.view import QueuedPrompt, SessionView, UserItem
+from footplate.events.requests import Destination
+from footplate.events.view import QueuedPrompt, SessionView, ToolItem, UserItem
 from footplate.host.locks import SessionLock
 from footplate.host.sandbox import read_sandbox
 from footplate.runtime.agent import Agent
-from footplate.runtime.limits import Spent, agent_resources, reached, remaining_money, told
+from footplate.runtime.folder_config import load_servers
+from footplate.runtime.limit_requests import GO_ON as RAISED
+from footplate.runtime.limit_requests import open_limit_requests
+from footplate.runtime.limits import Spent, agent_resources, reached, remaining_money, spent_money, told
 from footplate.runtime.log import SessionLog
 from footplate.runtime.recovery import BRIDGE
 from footplate.runtime.rejoining import Rejoin, write_down
 from footplate.runtime.services import Services
 from footplate.runtime.shell import as_context, untold_commands
-from footplate.runtime.spec import SessionSpec
+from footplate.runtime.spec import SessionSpec, keep_spec
 from footplate.runtime.standing import standing_of
 from footplate.runtime.ulid import new_ulid
 
 When = Literal["queue", "steer", "now"]
+Halted = Literal["before", "within"]
 GO_ON = "The usage limit is over. Go on where you stopped."
 
 
 class Links(msgspec.Struct, frozen=True):
-    """What ties a conductor to its session: `take` gets the agent's batches, `post` has a timer's work done in turn."""
+    """What ties a conductor to its session.
+
+    `take` gets the agent's batches, `post` has a timer's work done in turn, `halt` hears of a limit that is reached:
+    before a prompt, or in a turn that it cut short.
+    """
 
     take: Callable[[list[Event]], Awaitable[None]]
     post: Callable[[Callable[[], Awaitable[None]]], None]
+    halt: Callable[[m.LimitReached, Halted], Awaitable[None]]
 
 
 class Conductor:
@@ -59,6 +69,7 @@ class Conductor:
         self.idle_since = time.monotonic()
         self.post = links.post
         self._take = links.take
+        self._halt = links.halt
         self.engine = engine
         self._sent: set[PromptId] = set()
         self._running: set[ToolCallId] = set()
@@ -66,7 +77,11 @@ class Conductor:
         self._turn: TurnId | None = view.turn
         self._known = {each.id for each in view.queue} | {prompt for turn in view.turns for prompt in turn.prompts}
         self._told: list[m.CommandRan] = untold_commands(view)
-        self._tool_calls = 0
+        self._tool_calls = sum(isinstance(item, ToolItem) for item in view.items)
+        self._cut: m.LimitReached | None = None
+        self._outdated = False
+        self._leaver: Agent | None = None
+        self._endings: set[asyncio.Task[None]] = set()
         self._keys = 0
         self._told_waiting = False
         self._resets_at: float | None = None
@@ -91,8 +106,8 @@ class Conductor:
         if prompt in self._known:
             return
         self._known.add(prompt)
-        queued = m.PromptQueued(prompt=prompt, content=content, position=len(self.log.view().queue))
-        await self.log.publish([queued], source="person", durable=True)
+        queued = m.PromptQueued(prompt=prompt, content=content, position=len(self.log.outline().queue))
+        await self.log.publish([queued], source="person", then=self._state_at_once(), durable=True)
         if not self.busy:
             await self.go_on()
         elif when != "queue" and self.agent is not None:
@@ -120,15 +135,20 @@ class Conductor:
         await self.log.publish(moved, source="person", durable=True)
 
     async def go_on(self) -> None:
-        """Hand the oldest waiting prompt to the agent, unless a limit is reached."""
+        """Hand the oldest waiting prompt to the agent, unless a limit is reached or asked about."""
         waiting = self._waiting()
-        if waiting and not self.busy and not self.over and not self.holding and self._parked is None:
+        if self._outdated and self.agent is not None and not self.busy:
+            self._replace_agent(self.agent)
+        elif waiting and self._may_begin():
             limit = reached(self.spec.limits, self.spent())
             if limit is not None:
-                await self.log.publish([limit], source="bridge")
-            else:
+                await self._halt(limit, "before")
+            elif not open_limit_requests(self.log.outline()):
                 await self._begin(waiting[0])
         await self.tell_state()
+
+    def _may_begin(self) -> bool:
+        return not (self.busy or self.over or self.holding) and self._parked is None
 
     async def _begin(self, first: QueuedPrompt) -> None:
         try:
@@ -138,7 +158,7 @@ class Conductor:
             await self._fail(first.id, problem)
 
     def _waiting(self) -> list[QueuedPrompt]:
-        return [each for each in self.log.view().queue if each.id not in self._sent]
+        return [each for each in self.log.outline().queue if each.id not in self._sent]
 
     async def _hand_over(self, prompt: PromptId, content: tuple[ContentBlock, ...], when: When) -> None:
         if self.agent is None:
@@ -157,9 +177,10 @@ class Conductor:
     async def _ensure_agent(self) -> None:
         if self.agent is not None:
             return
-        self.agent = await Agent.start(
-            self.services, self.engine, self._options(), self._take, session=self.log.session
-        )
+        options = msgspec.structs.replace(self._options(), mcp=await self._servers())
+        self.agent = await Agent.start(self.services, self.engine, options, self._take, session=self.log.session)
+        self.agent.name(self.log.session)
+        self._outdated = False
 
     def _options(self) -> Options:
         """How a process for this session is started."""
@@ -175,9 +196,11 @@ class Conductor:
             asks=True,
             partial=True,
             first_turn=len(view.turns) + 1,
+            grants=tuple(rule.engine_rule for rule in view.rules if rule.engine_rule is not None),
             max_budget_usd=remaining_money(self.spec.limits, self.spent()),
             env=self.spec.env,
             profile=self.spec.profile,
+            json_schema=self.spec.output_schema,
             sandbox=read_sandbox(common),
             resources=agent_resources(self.spec.limits, common),
         )
@@ -186,11 +209,18 @@ class Conductor:
         """A process that goes on with the open turn: in the conversation, or `anew` in one that begins with it."""
         options = self._options()
         options = msgspec.structs.replace(
-            options, mode=mode or options.mode, standing=standing, resume=None if anew else options.resume, fork=False
+            options,
+            mode=mode or options.mode,
+            standing=standing,
+            resume=None if anew else options.resume,
+            fork=False,
+            mcp=await self._servers(),
         )
         self.agent = await Agent.start(
             self.services, self.engine, options, self._take, session=self.log.session, lock=lock
         )
+        self.agent.name(self.log.session)
+        self._outdated = False
 
     async def say(self, text: str) -> None:
         """Tell the agent something of our own, within the turn that is open."""
@@ -215,7 +245,10 @@ class Conductor:
         """Go on with an agent process that outlived the service which had it: nothing of its turn begins anew."""
         view = self.log.view()
         waiting = tuple(each.id for each in view.queue)
-        standing = msgspec.structs.replace(standing_of(view, living=True), waiting=waiting)
+        standing = standing_of(view, living=True)
+        asked = {each.request.engine_request for each in view.requests} - {""}
+        requests = tuple(each for each in standing.requests if each.request.id in asked)  # the others are our own
+        standing = msgspec.structs.replace(standing, waiting=waiting, requests=requests)
         before = rejoin.record.options
         options = msgspec.structs.replace(
             before,
@@ -230,10 +263,42 @@ class Conductor:
         ended = frozenset(each.request.engine_request for each in view.closed_requests)
         self._running = {call.id for call in standing.calls if not call.ended}
         self.agent = await Agent.rejoin(self.services, self.engine, rejoin, options, self._take, ended=ended)
+        self.agent.name(self.log.session)
 
     async def rejoined(self) -> None:
         """The agent has caught up: prompts that it does not know are handed over, and it knows those it has by name."""
         await self.go_on()
+
+    async def renew(self) -> None:
+        """Have the process replaced as soon as no turn runs: it holds what does not hold any more."""
+        self._outdated = True
+        await self.go_on()
+
+    def _replace_agent(self, agent: Agent) -> None:
+        """End a process; its end goes on with another. Not awaited: its last events come through this mailbox."""
+        if agent is not self._leaver:
+            self._leaver = agent
+            task = asyncio.create_task(agent.end(close_wait=2.0), name="leaving agent")
+            self._endings.add(task)
+            task.add_done_callback(self._endings.discard)
+
+    async def left(self) -> None:
+        """Wait for processes that are on their way out."""
+        if self._endings:
+            await asyncio.wait(self._endings)
+
+    async def find_distrust(self, destination: Destination) -> str:
+        """Why later processes will not honour a rule that is kept there; empty when they will."""
+        if not isinstance(self.engine, Keeping):
+            return ""
+        environ, version = self.services.environ, self.log.view().version
+        return await asyncio.to_thread(self.engine.find_distrust, destination, self._options(), version, environ)
+
+    async def _servers(self) -> tuple[McpServer, ...]:
+        """The MCP servers of the folder, for an engine that takes some."""
+        if not self.engine.capabilities().mcp:
+            return ()
+        return await load_servers(self.services.store, self.spec.cwd, self.services.environ)
 
     async def _fail(self, prompt: PromptId, problem: FootplateError) -> None:
         """The agent could not start: a turn that fails at once and says what to do."""
@@ -296,10 +361,8 @@ class Conductor:
     async def tool_started(self) -> None:
         """One more call: stop when there are too many."""
         allowed = self.spec.limits.tool_calls
-        if allowed is not None and self._tool_calls > allowed:
-            limit = reached(self.spec.limits, self.spent())
-            await self.log.publish([limit] if limit is not None else [], source="bridge")
-            await self.tell(c.Interrupt(key=self.key()))
+        if allowed is not None and self._tool_calls > allowed and self._cut is None:
+            await self._cut_short(told("tool_calls", f"{self._tool_calls} of {allowed} tool calls are made"))
 
     def turn_started(self) -> None:
         """Let the clock of the session's time run."""
@@ -308,18 +371,43 @@ class Conductor:
             self._clock = asyncio.get_running_loop().call_later(left, self.post, self._out_of_time)
 
     async def _out_of_time(self) -> None:
-        limit = told("time", f"the {self.spec.limits.seconds:g} seconds of the session are over")
-        await self.log.publish([limit], source="bridge")
-        await self.tell(c.Interrupt(key=self.key()))
+        if self._turn is not None:
+            await self._cut_short(told("time", f"the {self.spec.limits.seconds:g} seconds of the session are over"))
 
     async def turn_ended(self, event: m.TurnEnded) -> None:
-        """The next prompt, or a pause until the usage limit is over."""
+        """The next prompt, a question about a limit, or a pause until the usage limit is over."""
         if self._clock is not None:
             self._clock.cancel()
             self._clock = None
+        cut, self._cut = self._cut, None
+        if cut is None and event.stop_reason == "max_budget":
+            cut = told("money", spent_money(self.spec.limits, self.spent()))
+        if cut is not None:
+            await self._halt(cut, "within")
         if not event.ok and self._resets_at is not None:
             await self._park(self._resets_at)
         await self.go_on()
+
+    # --------------------------------------------------------------------------------------------- limits
+
+    async def _cut_short(self, limit: m.LimitReached) -> None:
+        """Stop the turn at a limit, before the model is asked again."""
+        self._cut = limit
+        await self.log.publish([limit], source="bridge")
+        await self.tell(c.Interrupt(key=self.key()))
+
+    async def resume_turn(self) -> None:
+        """The agent goes on where it was cut short, before anything else that waits."""
+        prompt = PromptId(new_ulid())
+        self._known.add(prompt)
+        queued = m.PromptQueued(prompt=prompt, content=(TextBlock(text=RAISED),))
+        await self.log.publish([queued, queued], source="bridge", durable=True)  # the second moves it to the front
+
+    async def adopt(self, spec: SessionSpec) -> None:
+        """Live by another spec. The engine holds the money of its process, so that one is replaced for other money."""
+        self._outdated |= spec.limits.cost_usd != self.spec.limits.cost_usd
+        await keep_spec(self.services.store, self.log.session, spec)
+        self.spec = spec
 
     # -------------------------------------------------------------------------------------------- parking
 
@@ -350,18 +438,51 @@ class Conductor:
 
     async def tell_state(self) -> None:
         """Say the state when it has changed; it comes from what the protocol told, never from a guess."""
-        view = self.log.view()
-        state, waiting = self._state(view)
-        if self.agent is not None and (waiting == "you") != self._told_waiting:
-            self._told_waiting = waiting == "you"
-            self.agent.tell_waiting(waiting=self._told_waiting)
-        if (state, waiting) != (view.state, view.waiting_for):
-            await self.log.publish([m.StateChanged(state=state, waiting_for=waiting)], source="bridge")
+        self._tell_waiting()
+        await self.log.publish((), then=self.news())
 
-    def _state(self, view: SessionView) -> tuple[m.SessionState, m.WaitingFor]:
+    def _tell_waiting(self) -> None:
+        """Let the keeper know when the agent begins or ceases to wait for an answer."""
+        waiting = any(each.state == "open" for each in self.log.outline().requests)
+        if self.agent is not None and waiting != self._told_waiting:
+            self._told_waiting = waiting
+            self.agent.tell_waiting(waiting=waiting)
+
+    def news(self) -> tuple[Event, ...]:
+        """The state where it has changed: to be said together with what changed it."""
+        return self._news(busy=self.busy)
+
+    def settles(self, events: list[Event]) -> bool:
+        """Whether the state that these events lead to lasts: nothing that we do about them changes it again."""
+        return not any(map(self._moves, events))
+
+    def _state_at_once(self) -> tuple[Event, ...]:
+        """The state to say together with a new prompt: an agent that waits for one gets it right away."""
+        ready = self.agent is not None and not self._outdated and self._may_begin()
+        halted = reached(self.spec.limits, self.spent()) is not None or open_limit_requests(self.log.outline())
+        return self._news(busy=True) if ready and not halted else ()
+
+    def _moves(self, event: Event) -> bool:
+        """Whether the session goes on by itself from here: `tell_state` says the state when it has."""
+        match event:
+            case m.TurnEnded():
+                return not event.ok or bool(self._waiting())
+            case m.RequestOpened() | m.RequestWithdrawn() | m.RequestUnanswered() | m.EngineDetached():
+                return True
+            case _:
+                return False
+
+    def _news(self, *, busy: bool) -> tuple[Event, ...]:
+        view = self.log.outline()
+        state, waiting = self._state(view, busy=busy)
+        if (state, waiting) == (view.state, view.waiting_for):
+            return ()
+        return (m.StateChanged(state=state, waiting_for=waiting),)
+
+    def _state(self, view: SessionView, *, busy: bool) -> tuple[m.SessionState, m.WaitingFor]:
         if any(each.state == "open" for each in view.requests):
             return "waiting", "you"
-        if self.busy:
+        if busy:
             return "running", "tool" if self._running else "model"
         if self._parked is not None:
             return "parked", "limit"
@@ -372,4 +493,4 @@ class Conductor:
 
     def spent(self) -> Spent:
         """What the session has used so far."""
-        return Spent.of(self.log.view().usage, tool_calls=self._tool_calls)
+        return Spent.of(self.log.outline().usage, tool_calls=self._tool_calls)

@@ -6,18 +6,23 @@ import asyncio
 import time
 from functools import partial
 
-from footplate.config.rules import Rule
+from msgspec.structs import replace
+
 from footplate.errors import AlreadyAnswered, EngineGone, InvalidValue, UnknownRequest
 from footplate.events import commands as c
 from footplate.events import model as m
-from footplate.events.ids import RequestId
+from footplate.events.ids import RequestId, RuleId
 from footplate.events.model import Event
-from footplate.events.requests import Allow, Answer, Deny
+from footplate.events.requests import Answer, Deny
+from footplate.events.rules import SessionRule
 from footplate.events.view import RequestView
+from footplate.runtime.allowance import Allowance
 from footplate.runtime.conductor import Conductor
+from footplate.runtime.grants import granted, plan_prompt
 from footplate.runtime.requests import RequestBook
 from footplate.runtime.resumption import Resumption
-from footplate.runtime.rules import decide, session_rule
+from footplate.runtime.rules import decide
+from footplate.runtime.ulid import new_ulid
 
 POLICY = "policy"
 """The surface from which rules answer."""
@@ -28,16 +33,20 @@ NOBODY = "Nobody answered in time. Do not assume an answer."
 class Desk:
     """The requests of one session. Runs in its mailbox."""
 
-    def __init__(self, conductor: Conductor, book: RequestBook, resumption: Resumption) -> None:
+    def __init__(self, conductor: Conductor, allowance: Allowance, book: RequestBook, resumption: Resumption) -> None:
         self._conductor = conductor
+        self._allowance = allowance
         self._book = book
         self._resumption = resumption
         self._timers: dict[RequestId, asyncio.TimerHandle] = {}
-        self.rules: list[Rule] = []
 
     def rename(self, event: Event) -> Event | None:
         """The event with our id of the request; None when it speaks of one that has ended here."""
-        return self._book.rename(event)
+        known = self._book.rename(event)
+        if isinstance(known, m.RequestOpened):
+            prompt = plan_prompt(known.request, self._conductor.log.view().rules)
+            return replace(known, request=replace(known.request, plan_prompt=prompt)) if prompt else known
+        return known
 
     async def opened(self, event: m.RequestOpened) -> None:
         """Ask the rules; where none speaks the request waits, for ever unless a policy says otherwise.
@@ -46,10 +55,8 @@ class Desk:
         """
         if await self._resumption.opened(event):
             return
-        services = self._conductor.services
-        verdict = decide(
-            event.request, mode=self._conductor.log.view().mode, operator=services.rules, session=tuple(self.rules)
-        )
+        services, view = self._conductor.services, self._conductor.log.view()
+        verdict = decide(event.request, mode=view.mode, operator=services.rules, session=view.rules)
         if verdict is not None and self._conductor.agent is not None:
             await self.answer(event.request.id, verdict.answer, verdict.by, POLICY)
             return
@@ -58,7 +65,7 @@ class Desk:
     def take_up(self) -> None:
         """Let the deadlines run on of what was asked before."""
         for held in self._conductor.log.view().requests:
-            if held.state == "open":
+            if held.state == "open" and not held.request.limit:
                 self._set_timer(held.request.id, waited=max(time.time() - held.opened_at, 0.0))
 
     def _set_timer(self, request: RequestId, *, waited: float = 0.0) -> None:
@@ -69,11 +76,14 @@ class Desk:
             )
 
     async def answer(self, request: RequestId, answer: Answer, by: str, surface: str) -> RequestView:
-        """The first answer wins. It is stored for good, then written to the agent."""
+        """The first answer wins. It is stored for good, with what it allows, then written to the agent."""
         found = self._open(request)
+        if found.request.limit:
+            return await self._raise_limit(found, answer, by, surface)
         agent, frames = self._conductor.agent, None
+        rules = granted(found.request, answer, lambda: RuleId(f"rule_{new_ulid()}"))
         answered = m.RequestAnswered(request=request, answer=answer, by=by, surface=surface)
-        events: list[Event] = [answered]
+        events: list[Event] = [answered, *(m.RuleAdded(rule=rule, by=by, surface=surface) for rule in rules)]
         if found.detached:
             await self._resumption.check(found, answer)
         elif agent is None:
@@ -85,15 +95,28 @@ class Desk:
         source = "bridge" if surface == POLICY else "person"
         await self._conductor.log.publish(events, source=source, durable=True)  # type: ignore[arg-type]
         self._stop_timer(request)
-        if isinstance(answer, Allow) and answer.scope == "session" and not found.request.suggestions:
-            self.rules.append(session_rule(found.request))
         await self._conductor.services.audit(self._conductor.log.session, found.request, answered, time.time())
         if agent is not None and frames is not None:
             await agent.write(frames)
         else:
             self._conductor.post(partial(self._resumption.resume, request))
+        await self._tell_distrust(rules)
         await self._conductor.tell_state()
         return self._book.find(self._conductor.log.view(), request) or found
+
+    async def _raise_limit(self, found: RequestView, answer: Answer, by: str, surface: str) -> RequestView:
+        answered = m.RequestAnswered(request=found.request.id, answer=answer, by=by, surface=surface)
+        await self._allowance.answered(found.request, answered)
+        await self._conductor.services.audit(self._conductor.log.session, found.request, answered, time.time())
+        return self._book.find(self._conductor.log.view(), found.request.id) or found
+
+    async def _tell_distrust(self, rules: tuple[SessionRule, ...]) -> None:
+        """A rule that later sessions will not honour is not passed over in silence."""
+        for kept in {rule.kept for rule in rules if rule.kept}:
+            words = await self._conductor.find_distrust(kept)
+            if words:
+                notice = m.Notice(level="warning", code="untrusted_folder", text=words)
+                await self._conductor.log.publish([notice], source="bridge")
 
     async def _expire(self, request: RequestId) -> None:
         """A policy's deadline is over: the request ends unanswered, and the agent is told so, not given an answer."""
@@ -115,13 +138,22 @@ class Desk:
     def rejoin(self) -> None:
         """The agent that asked is there again: what it asks goes on under the ids that the log has."""
         for held in self._conductor.log.view().requests:
-            self._book.adopt(held.request.id, RequestId(held.request.engine_request or held.request.id))
+            if held.request.engine_request:
+                self._book.adopt(held.request.id, RequestId(held.request.engine_request))
 
-    async def revoke(self, rule: Rule) -> None:
-        """Take back what was allowed for the session."""
-        if rule not in self.rules:
-            raise InvalidValue("rule", f"{rule.tool} {rule.pattern}", "a rule of this session")
-        self.rules.remove(rule)
+    async def revoke(self, name: RuleId, by: str, surface: str) -> c.RevokeRule | None:
+        """Take back, for good, what was allowed for the session. What to ask of the agent, where it holds the rule."""
+        rule = next((rule for rule in self._conductor.log.view().rules if rule.id == name), None)
+        if rule is None:
+            raise InvalidValue("rule", name, "a rule of this session")
+        events: list[Event] = [m.RuleRevoked(rule=name, by=by, surface=surface)]
+        if rule.kept:
+            text = f"{rule.label}: still stands in the {rule.kept} settings of the agent; take it out there as well"
+            events.append(m.Notice(level="warning", code="rule_kept", text=text))
+        await self._conductor.log.publish(events, source="person", durable=True)
+        if rule.engine_rule is None or self._conductor.agent is None:
+            return None
+        return c.RevokeRule(key=self._conductor.key(), rule=name, engine_rule=rule.engine_rule)
 
     async def close(self, reason: str) -> None:
         """Every open request ends unanswered."""

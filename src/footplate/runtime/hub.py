@@ -24,13 +24,10 @@ from footplate.runtime.memory import choose_evictions, memory_is_short
 from footplate.runtime.rejoining import Rejoin, find_record
 from footplate.runtime.services import Services
 from footplate.runtime.session import Session
-from footplate.runtime.spec import SessionSpec
+from footplate.runtime.spec import SPECS, SessionSpec
 from footplate.runtime.ulid import new_ulid
 from footplate.store.projection import RequestRow, SessionRow
-from footplate.store.values import Page, RequestFilter, SessionFilter
-
-SPECS = "sessions"
-"""The documents that say how each session was opened."""
+from footplate.store.values import Lease, Page, RequestFilter, SessionFilter
 
 ARCHIVED = "archived"
 """The documents that name the sessions that were put aside."""
@@ -75,7 +72,7 @@ class Hub:
         session = SessionId(new_ulid())
         await self._services.store.documents(SPECS).put(session, msgspec.json.encode(spec), expect=0)
         lease = await self._services.store.claim(session)
-        made = Session(self._services, engine, spec, SessionLog(self._services.store, lease, SessionReducer()))
+        made = Session(self._services, engine, spec, self._log(lease, SessionReducer()))
         await made.begin(title=title, resume=resume)
         self._live[session] = made
         return made
@@ -228,7 +225,7 @@ class Hub:
         reducer = SessionReducer()
         async for envelope in self._read(session):
             reducer.apply(envelope)
-        opened = SessionLog(self._services.store, lease, reducer)
+        opened = self._log(lease, reducer)
         session_again = Session(self._services, self._engine(spec.engine), spec, opened)
         try:
             await (session_again.take_up() if rejoin is None else session_again.rejoin(rejoin))
@@ -236,6 +233,11 @@ class Hub:
             await session_again.shut()
             raise
         return session_again
+
+    def _log(self, lease: Lease, reducer: SessionReducer) -> SessionLog:
+        log = SessionLog(self._services.store, lease, reducer)
+        log.watch = self._services.bulletin.post
+        return log
 
     async def _read(self, session: SessionId) -> AsyncGenerator[ReadEnvelope, None]:
         after = 0

@@ -5,7 +5,7 @@ Memory, CPU time and processes of its agent are limits, too; the agent's wire ho
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -19,7 +19,10 @@ Positive = Meta(gt=0)
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a session may use; None is no limit. Reaching one stops the session and is told; it can be raised."""
+    """What a session may use; None is no limit. Reaching one stops the session and is told; it can be raised.
+
+    With `on_reached` as `ask` somebody is asked as well whether it may go on: of money, turns, time and tool calls.
+    """
 
     cost_usd: Annotated[float, Positive] | None = None
     turns: Annotated[int, Positive] | None = None
@@ -28,6 +31,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     memory_mb: Annotated[int, Positive] | None = None
     cpu_s: Annotated[int, Positive] | None = None
     processes: Annotated[int, Positive] | None = None
+    on_reached: Literal["stop", "ask"] = "stop"
 
 
 def agent_resources(limits: Limits, common: CommonSettings) -> ResourceLimits:
@@ -58,7 +62,7 @@ class Spent(msgspec.Struct, kw_only=True):
 def reached(limits: Limits, spent: Spent) -> LimitReached | None:
     """The first limit that is used up, if any: checked before the next prompt and at every tool call."""
     if limits.cost_usd is not None and spent.cost_usd >= limits.cost_usd:
-        return told("money", f"${spent.cost_usd:.4f} of ${limits.cost_usd:.2f} are spent")
+        return told("money", spent_money(limits, spent))
     if limits.turns is not None and spent.turns >= limits.turns:
         return told("turns", f"{spent.turns} of {limits.turns} turns are done")
     if limits.seconds is not None and spent.seconds >= limits.seconds:
@@ -66,6 +70,11 @@ def reached(limits: Limits, spent: Spent) -> LimitReached | None:
     if limits.tool_calls is not None and spent.tool_calls >= limits.tool_calls:
         return told("tool_calls", f"{spent.tool_calls} of {limits.tool_calls} tool calls are made")
     return None
+
+
+def spent_money(limits: Limits, spent: Spent) -> str:
+    """How much of the money is gone."""
+    return f"${spent.cost_usd:.4f} of ${limits.cost_usd or 0:.2f} are spent"
 
 
 def told(kind: LimitKind, text: str) -> LimitReached:

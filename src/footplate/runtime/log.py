@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -42,6 +42,8 @@ class Delivery(msgspec.Struct, frozen=True, gc=False):
     seq: int
     body: bytes
     known: Envelope | None = None
+    wired: bytes = b""
+    """What a wire makes of the body, made by its first reader for all others."""
 
     def envelope(self) -> Envelope | ReadEnvelope:
         """The envelope, decoded when it came from the store."""
@@ -76,6 +78,15 @@ class Subscription:
         self._size -= len(delivery.body)
         self.cursor = max(self.cursor, delivery.seq)
         return delivery
+
+    def ready(self) -> list[Delivery]:
+        """What waits already, without waiting for more: for a reader that writes several events at once."""
+        ready = list(self._waiting)
+        self._waiting.clear()
+        self._size = 0
+        if ready:
+            self.cursor = max(self.cursor, ready[-1].seq)
+        return ready
 
     def offer(self, deliveries: Sequence[Delivery]) -> None:
         """Take new events, or fall behind when too much waits already."""
@@ -122,10 +133,16 @@ class SessionLog:
         self._reducer = reducer
         self._turn: TurnId | None = reducer.view().turn
         self._readers: set[Subscription] = set()
+        self.watch: Callable[[Sequence[Envelope]], None] | None = None
+        """Told of every lasting event once it is stored: for those who look at all sessions."""
 
     def view(self) -> SessionView:
         """The session as it stands."""
         return self._reducer.view()
+
+    def outline(self) -> SessionView:
+        """The session without its history, which costs the same however long that is: see `SessionReducer.outline`."""
+        return self._reducer.outline()
 
     def subscribe(self, after: int = 0) -> Subscription:
         """A reader from a cursor on."""
@@ -142,13 +159,23 @@ class SessionLog:
         for reader in tuple(self._readers):
             reader.close()
 
-    async def publish(self, events: Sequence[Event], *, source: Source = "engine", durable: bool = False) -> None:
-        """Number the events, store the lasting ones, then show all of them. `durable`: a power cut cannot undo it."""
-        if not events:
+    async def publish(
+        self, events: Sequence[Event], *, source: Source = "engine", then: Sequence[Event] = (), durable: bool = False
+    ) -> None:
+        """Number the events, store the lasting ones, then show all of them.
+
+        `then` is what we add to them: it follows from them and stands in the log with them or not at all.
+        `durable`: a power cut cannot undo it.
+        """
+        if not events and not then:
             return
         before = self.last_seq
-        encoded = [self._stamp(event, source) for event in events]
-        lasting = [each for each in encoded if not is_ephemeral(each.envelope.event)]
+        encoded: list[Encoded] = []
+        lasting: list[Encoded] = []
+        for event in events:
+            self._stamp(event, source, encoded, lasting)
+        for event in then:
+            self._stamp(event, "bridge", encoded, lasting)
         if lasting:
             try:
                 await self.store.append(self.session, self.epoch, before, lasting, durable=durable)
@@ -161,9 +188,13 @@ class SessionLog:
         self.shown = self.last_seq
         for reader in self._readers:
             reader.offer(deliveries)
+        if self.watch is not None and lasting:
+            self.watch([each.envelope for each in lasting])
 
-    def _stamp(self, event: Event, source: Source) -> Encoded:
-        if not is_ephemeral(event):
+    def _stamp(self, event: Event, source: Source, encoded: list[Encoded], lasting: list[Encoded]) -> None:
+        """Number and encode an event, as one of all and, if it is one, of the lasting ones."""
+        lasts = not is_ephemeral(event)
+        if lasts:
             self.last_seq += 1
         if isinstance(event, TurnStarted):
             self._turn = event.turn
@@ -178,15 +209,16 @@ class SessionLog:
         )
         if isinstance(event, TurnEnded):
             self._turn = None
-        return Encoded.of(envelope)
+        encoded.append(Encoded.of(envelope))
+        if lasts:
+            lasting.append(encoded[-1])
 
     def live_tail(self) -> list[Delivery]:
         """What is being written right now, each text so far as one delta: for a reader that joins in the middle."""
-        found: list[Delivery] = []
+        found: list[Encoded] = []
         for part in self._reducer.view().live:
-            each = self._stamp(_whole(part), "engine")
-            found.append(Delivery(each.envelope.seq, each.body, each.envelope))
-        return found
+            self._stamp(_whole(part), "engine", found, [])
+        return [Delivery(each.envelope.seq, each.body, each.envelope) for each in found]
 
 
 def _whole(part: LivePart) -> Event:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -11,15 +12,18 @@ from footplate.errors import FootplateError
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
+Piece = Callable[[], Awaitable[None]]
 
 
 class Mailbox:
     """Serialises what is asked of an actor. Exceptions go to whoever asked; the actor goes on."""
 
     def __init__(self, name: str) -> None:
-        self._work: asyncio.Queue[Callable[[], Awaitable[None]] | None] = asyncio.Queue()
-        self._task = asyncio.create_task(self._serve(), name=name)
         self.closed = False
+        self._waiting: deque[Piece] = deque()
+        self._at_work = False
+        self._bell = asyncio.Event()
+        self._task = asyncio.create_task(self._serve(), name=name)
 
     async def do(self, work: Callable[[], Awaitable[T]]) -> T:
         """Have it done in turn; gives back what it gives. Carried out even when the caller is cancelled meanwhile."""
@@ -37,8 +41,22 @@ class Mailbox:
                 if not answer.done():
                     answer.set_result(result)
 
-        self._work.put_nowait(piece)
+        self._put(piece)
         return await answer
+
+    async def do_here(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Do it in the caller's own task when it is its turn at once, else as `do` does. Not for who may be cancelled.
+
+        It saves the way to another task and back: an agent's lines come one by one, and mostly nothing else waits.
+        """
+        if self.closed or self._at_work or self._waiting:
+            return await self.do(work)
+        self._at_work = True
+        try:
+            return await work()
+        finally:
+            self._at_work = False
+            self._ring()
 
     def post(self, work: Callable[[], Awaitable[None]]) -> None:
         """Have it done in turn, with nobody waiting for it: as a timer does. What goes wrong is logged."""
@@ -50,15 +68,31 @@ class Mailbox:
                 log.warning("%s: %s", self._task.get_name(), problem)
 
         if not self.closed:
-            self._work.put_nowait(piece)
+            self._put(piece)
 
     async def close(self) -> None:
         """Do what waits, then stop. Again: nothing happens."""
-        if not self.closed:
-            self.closed = True
-            self._work.put_nowait(None)
+        self.closed = True
+        self._ring()
         await asyncio.wait((self._task,))
 
+    def _put(self, piece: Piece) -> None:
+        self._waiting.append(piece)
+        self._ring()
+
+    def _ring(self) -> None:
+        """Wake the task, if there is something that it can do now."""
+        if not self._at_work and (self._waiting or self.closed):
+            self._bell.set()
+
     async def _serve(self) -> None:
-        while (piece := await self._work.get()) is not None:
-            await piece()
+        while self._waiting or self._at_work or not self.closed:
+            if self._at_work or not self._waiting:
+                self._bell.clear()
+                await self._bell.wait()
+                continue
+            self._at_work = True
+            try:
+                await self._waiting.popleft()()
+            finally:
+                self._at_work = False

@@ -1,6 +1,7 @@
 """What a process that stopped has left open in a session's log, and the events that close it honestly. Pure.
 
-What a request that can still be answered needs stays open: see `journal`.
+What a request that can still be answered needs stays open: see `journal`. What the session itself asks waits on: no
+process is needed to answer it.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def close_calls(view: SessionView, kept: Kept, reason: str) -> list[Event]:
     events += [
         m.RequestWithdrawn(request=each.request.id, reason=reason)
         for each in view.requests
-        if each.state in ("open", "answered") and each.request.id not in kept.ids
+        if each.state in ("open", "answered") and each.request.id not in kept.ids and not each.request.limit
     ]
     events += [
         m.ToolEnded(call=ToolCallId(item.id), ok=False, outcome="lost", note=reason)

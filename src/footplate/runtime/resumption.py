@@ -31,6 +31,7 @@ from footplate.runtime.requests import RequestBook
 from footplate.runtime.standing import standing_of
 from footplate.runtime.ulid import new_ulid
 
+CONCERNS: Final = frozenset({m.RequestOpened, m.TurnEnded, m.EngineDetached})
 TRIES: Final = 3
 """How many processes are started for one answer before it is given up."""
 
@@ -88,6 +89,10 @@ class Resumption:
             if held.answer is not None and self._conductor.agent is None:
                 self._conductor.post(partial(self.resume, held.request.id))
 
+    def concerns(self, events: list[Event]) -> bool:
+        """Whether there is anything in what the agent said for `receive` to look at."""
+        return self._parking is not None and any(type(event) in CONCERNS for event in events)
+
     async def receive(self, events: list[Event]) -> list[Event]:
         """What the agent said, as it goes into the log."""
         if self._parking is None:
@@ -98,7 +103,7 @@ class Resumption:
                 case m.RequestOpened():
                     found += await self._asked(event, self._parking)
                 case m.TurnEnded():
-                    found += [*aftermath.left_at_end(self._view()), event]
+                    found += [*aftermath.left_at_end(self._conductor.log.outline()), event]
                 case _:
                     found.append(event)
         return await self._hold_back(found) if any(isinstance(event, m.EngineDetached) for event in found) else found

@@ -3,6 +3,7 @@
 A rule names a tool and, if it likes, a pattern for what the call is about: the command of a command line, the path of a
 file, the address of a page. The first rule that fits decides. In plan mode what would change something is refused by
 us, because the engine itself would do it if allowed. What no rule speaks of is asked; nothing is allowed by default.
+Rules of a session only ever allow, and only what a person has seen: see `grants`.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ import msgspec
 
 from footplate.config.rules import Rule
 from footplate.events.requests import Allow, Answer, Deny, Request
+from footplate.events.rules import SessionRule
+from footplate.runtime.grants import allows, subject_of
 
 PLAN = "plan"
 PLAN_REFUSAL = "Plan mode is on: nothing may be changed yet. Finish the plan and put it up for approval."
-SUBJECTS = ("command", "file_path", "path", "notebook_path", "url", "query", "pattern")
-"""The fields of a tool's input that say what a call is about, the most telling first."""
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,45 +29,21 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     by: str
 
 
-class _Subject(msgspec.Struct):
-    command: str = ""
-    file_path: str = ""
-    path: str = ""
-    notebook_path: str = ""
-    url: str = ""
-    query: str = ""
-    pattern: str = ""
-
-
-def subject_of(request: Request) -> str:
-    """What a call is about, as a text to match."""
-    if request.input is None:
-        return ""
-    try:
-        given = msgspec.json.decode(request.input, type=_Subject)
-    except msgspec.ValidationError:
-        return ""
-    return next((value for name in SUBJECTS if (value := getattr(given, name))), "")
-
-
-def decide(request: Request, *, mode: str, operator: Sequence[Rule], session: Sequence[Rule]) -> Verdict | None:
+def decide(request: Request, *, mode: str, operator: Sequence[Rule], session: Sequence[SessionRule]) -> Verdict | None:
     """The answer that a rule gives, or None: then a person is asked. Questions and plans are always asked."""
     if request.kind != "permission":
         return None
-    for owner, rules in (("operator", operator), ("session", session)):
-        rule = next((rule for rule in rules if fits(rule, request)), None)
-        if rule is None:
-            continue
-        if rule.decision == "deny":
-            words = rule.message or f"A rule of the {owner} forbids this."
-            return Verdict(answer=Deny(message=words), by=_name(owner, rule))
-        if rule.decision == "ask":
-            break
-        if mode != PLAN:
-            return Verdict(answer=Allow(), by=_name(owner, rule))
-    if mode == PLAN and request.reason_type == "mode":
-        return Verdict(answer=Deny(message=PLAN_REFUSAL), by="plan mode")
-    return None
+    rule = next((rule for rule in operator if fits(rule, request)), None)
+    if rule is not None and rule.decision == "deny":
+        words = rule.message or "A rule of the operator forbids this."
+        return Verdict(answer=Deny(message=words), by=_name(rule))
+    if mode == PLAN:
+        refused = Verdict(answer=Deny(message=PLAN_REFUSAL), by="plan mode")
+        return refused if request.reason_type == "mode" else None
+    if rule is not None:
+        return Verdict(answer=Allow(), by=_name(rule)) if rule.decision == "allow" else None
+    granted = next((rule for rule in session if allows(rule, request)), None)
+    return Verdict(answer=Allow(), by=f"rule of the session: {granted.label}") if granted is not None else None
 
 
 def fits(rule: Rule, request: Request) -> bool:
@@ -81,16 +58,6 @@ def fits(rule: Rule, request: Request) -> bool:
     return fnmatchcase(subject, rule.pattern)
 
 
-def session_rule(request: Request) -> Rule:
-    """The rule that "allow for this session" makes where the engine proposes none: this tool, exactly this subject."""
-    return Rule(tool=request.tool, pattern=_literal(subject_of(request)), decision="allow")
-
-
-def _literal(text: str) -> str:
-    """The text as a glob that fits itself and nothing else."""
-    return "".join(f"[{char}]" if char in "*?[" else char for char in text)
-
-
 def _is_literal(pattern: str) -> bool:
     """Whether the glob fits one text only."""
     for escaped in ("[*]", "[?]", "[[]"):
@@ -103,5 +70,5 @@ def _is_compound(command: str) -> bool:
     return any(mark in command for mark in (";", "&", "|", "`", "$(", "\n", ">", "<"))
 
 
-def _name(owner: str, rule: Rule) -> str:
-    return f"rule of the {owner}: {rule.decision} {rule.tool}" + (f" {rule.pattern}" if rule.pattern else "")
+def _name(rule: Rule) -> str:
+    return f"rule of the operator: {rule.decision} {rule.tool}" + (f" {rule.pattern}" if rule.pattern else "")

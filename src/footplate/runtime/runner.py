@@ -21,6 +21,7 @@ from footplate.events.commands import Command
 from footplate.events.model import Event, Notice
 from footplate.host.lines import Block
 from footplate.host.spawner import Spawner
+from footplate.runtime.frame_log import log_frames
 from footplate.runtime.handlers import Handler, Handlers
 from footplate.runtime.wires import CLOSE_WAIT_S, Kept, Wire, open_wire
 
@@ -58,6 +59,8 @@ class Runner:
         self._over = False
         self._ending = False
         self._left = False
+        self.session = ""
+        """Whose frames these are, for the log."""
         self._reader = asyncio.create_task(self._read(), name="runner")
 
     @classmethod
@@ -128,6 +131,8 @@ class Runner:
                 self._unread -= size
                 self._room.set()
                 yield batch
+                if self._waiting:
+                    await asyncio.sleep(0)  # others get their turn between two batches, however fast they are taken
             if self._held:
                 await self._translate_held()
                 continue
@@ -153,6 +158,7 @@ class Runner:
     async def write(self, frames: tuple[bytes, ...]) -> None:
         """Write prepared frames. Raises `EngineGone`."""
         for frame in frames:
+            log_frames(self.session, "out", frame)
             await self._wire.write(frame)
 
     async def ask(self, command: Command, *, timeout: float = ANSWER_S) -> msgspec.Raw | None:
@@ -219,6 +225,7 @@ class Runner:
         try:
             await self._answer(self._conversation.begin())
             while (block := await self._wire.read()) is not None:
+                log_frames(self.session, "in", block.lines)
                 await self._read_block(block)
                 await self._leave_room()
             while self._held:
@@ -258,6 +265,7 @@ class Runner:
 
     async def _answer(self, reaction: Reaction, *, size: int = 0) -> None:
         for frame in self._take(reaction, size=size):
+            log_frames(self.session, "out", frame)
             try:
                 await self._wire.write(frame)
             except EngineGone:

@@ -12,7 +12,7 @@ from footplate.config.settings import Settings
 from footplate.events.ids import SessionId
 from footplate.host.keepers import Keepers
 from footplate.host.process import Keeper
-from footplate.host.sweep import Reaped, collect_leftovers
+from footplate.host.sweep import Reaped, collect_leftovers, read_records
 from footplate.runtime.hub import Hub
 from footplate.runtime.services import Services
 from footplate.store.sqlite import SqliteStore
@@ -27,12 +27,18 @@ class Service:
     """
 
     def __init__(
-        self, hub: Hub, services: Services, data: Path, reaped: Reaped, rejoined: tuple[SessionId, ...] = ()
+        self,
+        hub: Hub,
+        services: Services,
+        data: Path,
+        *,
+        reaped: Reaped | None = None,
+        rejoined: tuple[SessionId, ...] = (),
     ) -> None:
         self.hub = hub
         self.services = services
         self.data = data
-        self.reaped = reaped
+        self.reaped = reaped or Reaped()
         self.rejoined = rejoined
 
     @property
@@ -58,11 +64,13 @@ async def open_service(environ: Mapping[str, str], settings: Settings, *, keep: 
 
     With `keep` agents outlive this process by `[runtime] reattach_grace_s`, whether it is killed or ends in order:
     those that an earlier service left are taken over, and at the end they are left, unless it was asked to `drain`.
+    Without it that holds as well where agents were left: they are not ours to end.
     """
     data = data_folder(environ)
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(await SqliteStore.open(data / STORE))
-        if keep and settings.runtime.reattach_grace_s > 0:
+        found = await asyncio.to_thread(keeps_agents, data)
+        if found or (keep and settings.runtime.reattach_grace_s > 0):
             service = await _open_kept(stack, store, environ, settings, data)
         else:
             reaped = await asyncio.to_thread(collect_leftovers, data)
@@ -70,8 +78,13 @@ async def open_service(environ: Mapping[str, str], settings: Settings, *, keep: 
             services = Services(store, keeper, settings=settings, environ=environ, data=data)
             hub = await stack.enter_async_context(Hub.open(services))
             await hub.take_up_left()
-            service = Service(hub, services, data, reaped)
+            service = Service(hub, services, data, reaped=reaped)
         yield service
+
+
+def keeps_agents(data: Path) -> bool:
+    """Whether a keeper of the folder waits for a service."""
+    return any(record.keeps and record.alive() for record in read_records(data))
 
 
 async def _open_kept(
@@ -82,7 +95,7 @@ async def _open_kept(
     services = Services(store, keepers, settings=settings, environ=environ, data=data, keepers=keepers)
     hub = Hub(services)
     hub.leaving = True
-    service = Service(hub, services, data, keepers.reaped)
+    service = Service(hub, services, data, reaped=keepers.reaped)
 
     async def close() -> None:
         if hub.leaving:

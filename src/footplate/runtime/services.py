@@ -14,6 +14,7 @@ from footplate.events.model import RequestAnswered
 from footplate.events.requests import Request
 from footplate.host.keepers import Keepers
 from footplate.host.spawner import Spawner
+from footplate.runtime.bulletin import Bulletin
 from footplate.runtime.ulid import new_ulid
 from footplate.runtime.warm import Place, WarmPool
 from footplate.store.base import Store
@@ -58,6 +59,7 @@ class Services:
         self.environ = environ
         self.rules = rules or settings.rules
         self.locks = data / "locks"
+        self.bulletin = Bulletin()
         place = Place(keeper, environ=environ, locks=self.locks)
         self.warm = WarmPool(place, size=settings.runtime.prewarm, unused_s=settings.runtime.prewarm_s)
 

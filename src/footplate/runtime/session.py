@@ -13,20 +13,22 @@ from typing import TypeVar
 
 import msgspec
 
-from footplate.config.rules import Rule
 from footplate.engines.base import Engine, Query
-from footplate.errors import EngineGone, InvalidValue, SessionOver
+from footplate.errors import EngineDeclined, EngineGone, EngineSilent, InvalidValue, SessionOver, UnsupportedOption
 from footplate.events import commands as c
 from footplate.events import model as m
 from footplate.events.base import ResumeToken
 from footplate.events.content import ContentBlock, TextBlock
 from footplate.events.facts import RESULTS, Fact, QueryName
-from footplate.events.ids import MessageId, PromptId, RequestId, SessionId, TaskId
+from footplate.events.ids import MessageId, PromptId, RequestId, RuleId, SessionId, TaskId
 from footplate.events.model import Event, is_ephemeral
 from footplate.events.requests import Answer
+from footplate.events.rules import SessionRule
 from footplate.events.view import RequestView, SessionView
 from footplate.runtime.agent import Agent
-from footplate.runtime.conductor import Conductor, Links, When
+from footplate.runtime.allowance import Allowance
+from footplate.runtime.conductor import Conductor, Halted, Links, When
+from footplate.runtime.deltas import join_deltas
 from footplate.runtime.desk import Desk
 from footplate.runtime.limits import Limits
 from footplate.runtime.log import SessionLog, Subscription
@@ -53,10 +55,12 @@ class Session:
         self._services = services
         self._log = log
         self._mailbox = Mailbox(f"session {self.id}")
-        self._conductor = Conductor(services, engine, spec, log, Links(self._take_batch, self._mailbox.post))
+        links = Links(self._take_batch, self._mailbox.post, self._halt)
+        self._conductor = Conductor(services, engine, spec, log, links)
+        self._allowance = Allowance(self._conductor)
         book = RequestBook()
         self._resumption = Resumption(self._conductor, book)
-        self._desk = Desk(self._conductor, book, self._resumption)
+        self._desk = Desk(self._conductor, self._allowance, book, self._resumption)
         self._rejoined: asyncio.Task[None] | None = None
 
     async def begin(self, *, title: str, resume: ResumeToken | None) -> None:
@@ -76,6 +80,7 @@ class Session:
         """Close what nobody goes on with in a session that was opened again, say how it stands, carry on answers."""
         await self._do(self._resumption.recover)
         self._desk.take_up()
+        await self._do(self._allowance.take_up)
         await self._do(self._conductor.tell_state)
         await self._do(self._resumption.go_on)
 
@@ -126,9 +131,9 @@ class Session:
         """When the last turn ended, on the monotonic clock."""
         return self._conductor.idle_since
 
-    def rules(self) -> tuple[Rule, ...]:
-        """What was allowed for this session by us; the engine keeps its own."""
-        return tuple(self._desk.rules)
+    def rules(self) -> tuple[SessionRule, ...]:
+        """What is allowed for this session: what we answer by, and what the engine holds for it."""
+        return self.view().rules
 
     # -------------------------------------------------------------------------------------------- asking
 
@@ -214,20 +219,28 @@ class Session:
             raise EngineGone(self.spec.engine, "no process runs; it starts with the next prompt")
         return self._conductor.agent
 
-    async def revoke(self, rule: Rule) -> None:
-        """Take back what was allowed for the session."""
-        await self._do(lambda: self._desk.revoke(rule))
+    async def revoke(self, rule: RuleId, *, by: str = "", surface: str = "") -> None:
+        """Take back what was allowed for the session, by the id of the rule: the next call is asked already.
+
+        An agent that holds the rule and does not let go of it is replaced as soon as no turn runs.
+        """
+        command = await self._do(lambda: self._desk.revoke(rule, by, surface))
+        agent = self._conductor.agent
+        if command is None or agent is None:
+            return
+        try:
+            await agent.ask(command)
+        except EngineGone:
+            return  # the next process is not given it
+        except (EngineDeclined, EngineSilent, UnsupportedOption):
+            await self._do(self._conductor.renew)
 
     async def set_limits(self, limits: Limits) -> None:
         """Change what the session may use, and go on if that was what it waited for.
 
-        The engine itself holds the money limit of its process, so an idle one is let go of when that changes.
+        The engine itself holds the money limit of its process, so that one is replaced when that changes.
         """
-        changed = limits.cost_usd != self.spec.limits.cost_usd
-        self._conductor.spec = msgspec.structs.replace(self.spec, limits=limits)
-        if changed:
-            await self.evict()
-        await self._do(self._conductor.go_on)
+        await self._do(lambda: self._allowance.change(limits))
 
     # ------------------------------------------------------------------------------------------ letting go
 
@@ -282,6 +295,7 @@ class Session:
         agent = self._conductor.agent
         if agent is not None:
             await agent.end(close_wait=None if self._resumption.keeps else 0.0 if self.busy else 2.0)
+        await self._conductor.left()
 
     async def _begin_close(self, reason: str) -> None:
         self._conductor.over = True
@@ -311,28 +325,36 @@ class Session:
         elif event is not None:
             await self._do(lambda: self._log.publish([event], source="person"))
 
+    async def _halt(self, limit: m.LimitReached, where: Halted) -> None:
+        await self._allowance.halt(limit, where)
+
     async def _take_batch(self, batch: list[Event]) -> None:
-        await self._mailbox.do(lambda: self._take(batch))
+        await self._mailbox.do_here(lambda: self._take(batch))
 
     async def _take(self, batch: list[Event]) -> None:
-        events = [event for each in batch if (event := self._desk.rename(each)) is not None and self._is_news(event)]
-        events = await self._resumption.receive(events)
+        renamed = map(self._desk.rename, join_deltas(batch))
+        events = [event for event in renamed if event is not None and self._is_news(event)]
+        if self._resumption.concerns(events):
+            events = await self._resumption.receive(events)
         for event in events:
             self._conductor.follow(event)
-        await self._log.publish(events)
         if all(map(is_ephemeral, events)):
+            await self._log.publish(events)
             return
+        settled = self._conductor.settles(events)
+        await self._log.publish(events, then=self._conductor.news() if settled else ())
         for event in events:
             await self._react(event)
-        await self._conductor.tell_state()
+        if not settled:
+            await self._conductor.tell_state()
 
     def _is_news(self, event: Event) -> bool:
         """Every process says at its start which commands and options it has; once is enough."""
         match event:
             case m.CommandsChanged():
-                return event.commands != self.view().commands
+                return event.commands != self._log.outline().commands
             case m.ConfigChanged():
-                return event.options != self.view().options
+                return event.options != self._log.outline().options
             case _:
                 return True
 

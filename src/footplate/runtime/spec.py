@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
+from footplate.events.ids import SessionId
 from footplate.runtime.limits import Limits
+from footplate.store.base import Store
+
+SPECS = "sessions"
+"""The documents that say how each session was opened."""
 
 
 class SessionSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -17,5 +22,15 @@ class SessionSpec(msgspec.Struct, frozen=True, kw_only=True):
     effort: str = ""
     fork: bool = False
     limits: Limits = Limits()
+    steps: Limits | None = None
+    """The limits as they were set, once answers have raised them: by so much a further answer raises them again."""
+
     env: dict[str, str] = {}
     profile: str = ""
+    output_schema: str = ""
+    """A JSON schema (as JSON) that each turn's structured output has to fit."""
+
+
+async def keep_spec(store: Store, session: SessionId, spec: SessionSpec) -> None:
+    """Have it hold from now on, also when the session is opened again."""
+    await store.documents(SPECS).put(session, msgspec.json.encode(spec))

@@ -20,6 +20,7 @@ from footplate.store.values import (
     Encoded,
     Frame,
     JournalPage,
+    JournalRow,
     Lease,
     Message,
     Page,
@@ -47,8 +48,14 @@ class Journal(Protocol):
     async def read(self, after: int = 0, limit: int = READ_LIMIT) -> JournalPage:
         """The entries after a number, and which of those asked for are lost; past the end raises `CursorLost`."""
 
+    def tail(self, after: int = 0, limit: int = READ_LIMIT) -> AsyncGenerator[JournalPage, None]:
+        """The entries after a number by the page, and then new ones as they come, without looking again and again.
+
+        A page has entries, or tells which are lost, or both. Ends only by error; close it when done.
+        """
+
     async def delete(self) -> None:
-        """Forget the journal; its numbers begin at 1 again."""
+        """Forget the journal; its numbers begin at 1 again. Who follows it gets `CursorLost`."""
 
 
 class Documents(Protocol):
@@ -170,6 +177,14 @@ class Store(Protocol):
 
     def journal(self, name: str) -> Journal:
         """The journal of that name; it begins with its first entry."""
+
+    async def journals(
+        self, prefix: str = "", *, after: str | None = None, limit: int = LIST_LIMIT
+    ) -> Page[JournalRow]:
+        """The journals whose names begin so, in order of names, a page at a time.
+
+        Retention cuts entries and forgets no journal, as its numbers must go on: whoever made it deletes it.
+        """
 
     def documents(self, namespace: str) -> Documents:
         """The documents of a namespace."""

@@ -49,6 +49,11 @@ def session_bell(session: str) -> str:
     return f"session {session}"
 
 
+def journal_bell(name: str) -> str:
+    """The key that rings when a journal grows or goes."""
+    return f"journal {name}"
+
+
 def queue_bell(namespace: str) -> str:
     """The key that rings when a queue may have something to hand out."""
     return f"queue {namespace}"

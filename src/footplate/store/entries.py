@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from footplate.errors import CursorLost, InvalidValue, WrongEpoch, WrongSequence
+from footplate.events.codec import encode
 from footplate.events.ids import SessionId
 from footplate.events.model import Envelope, is_ephemeral
 from footplate.store.values import Encoded
@@ -16,10 +17,9 @@ def prepare_entries(
     """The events encoded, if they are numbered densely, durable, and all of this session and epoch."""
     if not events:
         raise InvalidValue("events", events, "at least one event")
-    entries: list[Encoded] = []
+    entries = [given if type(given) is Encoded else Encoded(given, encode(given)) for given in events]
     seq = expected_seq
-    for given in events:
-        entry = given if isinstance(given, Encoded) else Encoded.of(given)
+    for entry in entries:
         envelope = entry.envelope
         seq += 1
         if envelope.seq != seq:
@@ -30,7 +30,6 @@ def prepare_entries(
             raise InvalidValue("epoch", envelope.epoch, f"{epoch}, the epoch of the append")
         if is_ephemeral(envelope.event):
             raise InvalidValue("event", type(envelope.event).__name__, "a durable event; this one is only for readers")
-        entries.append(entry)
     return entries
 
 

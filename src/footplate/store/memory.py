@@ -14,7 +14,7 @@ from footplate.errors import InvalidValue, StoreClosed, UnknownSession, Unsuppor
 from footplate.events.codec import decode_envelope
 from footplate.events.ids import SessionId
 from footplate.events.model import SCHEMA_VERSION, Envelope
-from footplate.store.base import BUDGET, READ_LIMIT, Lines
+from footplate.store.base import BUDGET, LIST_LIMIT, READ_LIMIT, Lines
 from footplate.store.bells import Bells, session_bell
 from footplate.store.entries import check_cursor, check_limit, check_place, check_range, prepare_entries
 from footplate.store.follow import follow
@@ -22,10 +22,21 @@ from footplate.store.memory_documents import MemoryDocuments
 from footplate.store.memory_index import MemoryProjections
 from footplate.store.memory_journal import MemoryJournal, Sheets
 from footplate.store.memory_queue import Line, MemoryQueue
+from footplate.store.paging import make_page
 from footplate.store.projection import Folding
 from footplate.store.transfer import Reader, each, write_line, write_title
 from footplate.store.upcast import upcast
-from footplate.store.values import Document, Encoded, Frame, Lease, Retained, RetentionPolicy, Stored
+from footplate.store.values import (
+    Document,
+    Encoded,
+    Frame,
+    JournalRow,
+    Lease,
+    Page,
+    Retained,
+    RetentionPolicy,
+    Stored,
+)
 
 
 class _Log:
@@ -35,6 +46,10 @@ class _Log:
         self.epochs: list[int] = []
         self.frames: list[Frame] = []
         self.folding = Folding(session)
+
+
+def _is_full(rows: list[Stored]) -> bool:
+    return len(rows) >= READ_LIMIT
 
 
 class MemoryStore:
@@ -129,7 +144,8 @@ class MemoryStore:
     ) -> AsyncGenerator[Stored, None]:
         """The events after a number, and then each new one as it comes."""
         await self.read(session, after, 1, epoch=epoch)
-        async for stored in follow(self._bells, session_bell(session), after, lambda at: self.read(session, at)):
+        key = session_bell(session)
+        async for stored in follow(self._bells, key, after, lambda at: self.read(session, at), _is_full):
             yield stored
 
     async def last_seq(self, session: SessionId) -> int:
@@ -156,7 +172,19 @@ class MemoryStore:
 
     def journal(self, name: str) -> MemoryJournal:
         """The journal of that name."""
-        return MemoryJournal(name, self._journals, self._now)
+        return MemoryJournal(name, self._held_journals, self._bells, self._clock)
+
+    def _held_journals(self) -> dict[str, Sheets]:
+        self._held()
+        return self._journals
+
+    async def journals(
+        self, prefix: str = "", *, after: str | None = None, limit: int = LIST_LIMIT
+    ) -> Page[JournalRow]:
+        """The journals whose names begin so, in order of names."""
+        check_limit(limit)
+        names = sorted(name for name in self._held_journals() if name.startswith(prefix) and name > (after or ""))
+        return make_page([self._journals[name].row(name) for name in names], limit, lambda row: row.name)
 
     def documents(self, namespace: str) -> MemoryDocuments:
         """The documents of a namespace."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from itertools import islice
 
 from footplate.errors import CursorLost
 from footplate.store.base import READ_LIMIT
+from footplate.store.bells import Bells, journal_bell
 from footplate.store.entries import check_range
-from footplate.store.values import JournalEntry, JournalPage, RetentionPolicy
+from footplate.store.follow import follow_pages
+from footplate.store.values import JournalEntry, JournalPage, JournalRow, RetentionPolicy
 
 
 class Sheets:
@@ -25,6 +27,10 @@ class Sheets:
     def last(self) -> int:
         """The number of the last entry there ever was."""
         return self.entries[-1].number if self.entries else self.cut
+
+    def row(self, name: str) -> JournalRow:
+        """What a list tells."""
+        return JournalRow(name=name, last=self.last, time=self.entries[-1].time if self.entries else None)
 
     def add(self, time: float, body: bytes) -> None:
         """Write down the next entry."""
@@ -48,24 +54,28 @@ class Sheets:
 class MemoryJournal:
     """One journal, by its name."""
 
-    def __init__(self, name: str, journals: dict[str, Sheets], clock: Callable[[], float]) -> None:
+    def __init__(
+        self, name: str, journals: Callable[[], dict[str, Sheets]], bells: Bells, clock: Callable[[], float]
+    ) -> None:
         self._name = name
         self._journals = journals
+        self._bells = bells
         self._clock = clock
 
     async def append(self, bodies: Sequence[bytes], *, durable: bool = False) -> int:
         """Write them down in order; the number of the last."""
-        sheets = self._journals.setdefault(self._name, Sheets())
+        sheets = self._journals().setdefault(self._name, Sheets())
         for body in bodies:
             sheets.add(self._clock(), body)
         last = sheets.last
+        self._bells.ring((journal_bell(self._name),))
         await asyncio.sleep(0)
         return last
 
     async def read(self, after: int = 0, limit: int = READ_LIMIT) -> JournalPage:
         """The entries after a number, and which of those asked for are lost."""
         check_range(after, limit)
-        sheets = self._journals.get(self._name, Sheets())
+        sheets = self._journals().get(self._name, Sheets())
         if after > sheets.last:
             raise CursorLost(f"journal {self._name}", after, sheets.last, 0)
         start = max(0, after - sheets.cut)
@@ -75,6 +85,14 @@ class MemoryJournal:
             lost=(after + 1, sheets.cut) if sheets.cut > after else None,
         )
 
+    async def tail(self, after: int = 0, limit: int = READ_LIMIT) -> AsyncGenerator[JournalPage, None]:
+        """The entries after a number, and then new ones as they come."""
+        check_range(after, limit)
+        key = journal_bell(self._name)
+        async for page in follow_pages(self._bells, key, after, lambda at: self.read(at, limit)):
+            yield page
+
     async def delete(self) -> None:
         """Forget the journal."""
-        self._journals.pop(self._name, None)
+        self._journals().pop(self._name, None)
+        self._bells.ring((journal_bell(self._name),))

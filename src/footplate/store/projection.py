@@ -318,3 +318,6 @@ _TABLE: dict[type, _Handler] = dict(
     )
 )
 """What is not here changes only the place in the log and the time of the last activity."""
+
+LISTED = frozenset(_TABLE)
+"""The types of the events that change more than that."""

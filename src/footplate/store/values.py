@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Generic, Literal, TypeVar
+from typing import Generic, Literal, TypeVar, final
 
 import msgspec
 
@@ -14,6 +14,7 @@ from footplate.events.requests import RequestKind, RequestState
 T = TypeVar("T")
 
 
+@final
 class Encoded(msgspec.Struct, frozen=True, gc=False):
     """An envelope together with its JSON, so that it is encoded once for the log and for every reader."""
 
@@ -70,6 +71,14 @@ class JournalPage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     entries: tuple[JournalEntry, ...]
     last: int
     lost: tuple[int, int] | None = None
+
+
+class JournalRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One journal in a list: the number of its last entry, and when that was written (None: it is cut)."""
+
+    name: str
+    last: int
+    time: float | None = None
 
 
 class Document(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -214,13 +214,15 @@ def _compactions_pair(ledger: Ledger, event: Event | End) -> Iterator[str]:
 
 @_invariant(
     15,
-    "The agent's words, calls, tasks and requests, and a turn that ends well, come only while an engine is attached.",
+    "The agent's words, calls, tasks and requests, and a turn that ends well, come only while an engine is attached; "
+    "what the session itself asks needs none.",
 )
 def _engine_attached(ledger: Ledger, event: Event | End) -> Iterator[str]:
     if ledger.attached:
         return
     spoken = isinstance(event, _Spoken) and not isinstance(event, m.UserMessage)
-    if spoken or isinstance(event, m.TaskStarted | m.RequestOpened):
+    asked = isinstance(event, m.RequestOpened) and not event.request.limit
+    if spoken or asked or isinstance(event, m.TaskStarted):
         yield f"{_name(event)} while no engine is attached"
     if isinstance(event, m.TurnEnded) and event.ok:
         yield f"turn {event.turn} ends well while no engine is attached"

@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from bench import appends, idle, interrupt, keeper
+from bench import appends, idle, interrupt, journals, keeper
 from bench.goals import Verdict
 from bench.sheet import Sheet, at_least, below, render_sheet
 from bench.stage import Stage
@@ -20,6 +20,16 @@ def test_a_few_appends_are_measured_in_every_way(tmp_path: Path) -> None:
     assert all(len(rates) == 1 and min(rates) > 0 for rates in sheet.samples.values())
     assert [verdict.met is None for verdict in sheet.goals] == [False, False]
     assert list((tmp_path / "home" / "appends").iterdir()) == []
+
+
+def test_a_few_journals_are_measured_in_every_way(tmp_path: Path) -> None:
+    scale = journals.Scale(journals=(1, 3), seconds=0.01, rounds=1)
+    sheet = journals.measure_journals(Stage(tmp_path), scale)
+    ways = (journals.APPENDED, journals.READ, journals.PAGED, journals.FOLLOWED, journals.SHARED)
+    assert [(row[0], row[1]) for row in sheet.rows] == [(way, count) for way in ways for count in "13"]
+    assert all(len(rates) == 1 and min(rates) > 0 for rates in sheet.samples.values())
+    assert [verdict.met is None for verdict in sheet.goals] == [False]
+    assert list((tmp_path / "home").iterdir()) == []
 
 
 def test_a_few_idle_sessions_are_measured(tmp_path: Path) -> None:

@@ -87,3 +87,13 @@ def test_every_event_is_taken_in(kind: type) -> None:
     for example in examples(kind):
         script = log() >> cast("Event", example)
         assert script.view().last_seq == (2 if is_ephemeral(cast("Event", example)) else 3)
+
+
+@quickly
+@given(LOGS)
+def test_an_outline_is_the_view_without_its_history(script: Log) -> None:
+    reducer = SessionReducer()
+    for envelope in script:
+        reducer.apply(envelope)
+        view = reducer.view()
+        assert reducer.outline() == msgspec.structs.replace(view, items=(), tasks=(), live=(), turns=view.turns[-1:])

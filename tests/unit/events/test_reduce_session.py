@@ -8,7 +8,7 @@ from footplate.events.base import ResumeToken
 from footplate.events.codec import decode_envelope
 from footplate.events.content import TextBlock
 from footplate.events.draft import CLOSED_KEPT
-from footplate.events.ids import EngineSessionId, MessageId, PromptId, RequestId, SessionId, TurnId
+from footplate.events.ids import EngineSessionId, MessageId, PromptId, RequestId, RuleId, SessionId, TurnId
 from footplate.events.model import (
     CommandRan,
     CommandsChanged,
@@ -35,6 +35,8 @@ from footplate.events.model import (
     RequestSent,
     RequestUnanswered,
     RequestWithdrawn,
+    RuleAdded,
+    RuleRevoked,
     SessionClosed,
     SlashCommand,
     StateChanged,
@@ -47,6 +49,7 @@ from footplate.events.model import (
 )
 from footplate.events.reduce import SessionReducer, initial, reduce
 from footplate.events.requests import Allow, Deny, Request
+from footplate.events.rules import SessionRule
 from footplate.events.view import (
     CommandItem,
     CompactionItem,
@@ -229,6 +232,24 @@ def test_only_the_latest_closed_requests_are_kept() -> None:
         script >> RequestWithdrawn(request=RequestId(str(number)))
     kept = [held.request.id for held in script.view().closed_requests]
     assert kept == [str(number) for number in range(5, CLOSED_KEPT + 5)]
+
+
+# -------------------------------------------------------------------------------------------------- rules
+
+
+def test_a_rule_is_there_from_when_it_was_added_until_it_is_revoked() -> None:
+    one = SessionRule(id=RuleId("one"), label="Allow Bash: ls", tool="Bash", subject="ls")
+    two = SessionRule(id=RuleId("two"), label="Allow Bash(ls *)", engine_rule=msgspec.Raw(b'{"type":"addRules"}'))
+    script = log() >> RuleAdded(rule=one, by="ada") >> RuleAdded(rule=two, by="ada") >> RuleAdded(rule=two, by="ada")
+    assert script.view().rules == (one, two)
+    script = script >> RuleRevoked(rule=RuleId("one"), by="bob") >> RuleRevoked(rule=RuleId("never"), by="bob")
+    assert script.view().rules == (two,)
+
+
+def test_what_the_session_itself_asks_does_not_go_with_the_process() -> None:
+    asked = Request(id=RequestId("limit"), kind="question", title="Go on?", limit="money")
+    script = log() >> RequestOpened(request=asked) >> EngineDetached(reason="idle")
+    assert [held.detached for held in script.view().requests] == [False]
 
 
 # -------------------------------------------------------------------------------------- figures and limits

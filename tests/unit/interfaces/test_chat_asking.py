@@ -130,6 +130,7 @@ def test_a_question_is_declined_and_never_guessed() -> None:
     ("keys", "answer"),
     [
         (["y"], Allow()),
+        (["p"], Allow(prompts=(0,))),
         (["m", "2"], Allow(mode="acceptEdits")),
         (["r", "=shorter"], Deny(message="shorter")),
         (["x"], Deny(interrupt=True)),
@@ -137,6 +138,22 @@ def test_a_question_is_declined_and_never_guessed() -> None:
 )
 def test_keys_answer_a_plan(keys: list[str], answer: Answer) -> None:
     assert _press(PLAN, *keys) == Give(answer)
+
+
+def test_a_plan_that_asks_for_nothing_grants_nothing() -> None:
+    plain = msgspec.structs.replace(PLAN, allowed_prompts=())
+    assert _press(plain, "p") == Pass()
+    assert "p approve" not in Dialogue(plain, MODES).hint()
+    assert "p approve and allow what it asks for" in Dialogue(PLAN, MODES).hint()
+
+
+def test_a_call_that_a_granted_prompt_describes_can_be_allowed_exactly() -> None:
+    marked = msgspec.structs.replace(PERMISSION, plan_prompt="run tests")
+    assert _press(marked, "p") == Give(Allow(scope="exact"))
+    assert "p exactly this" in Dialogue(marked, MODES).hint()
+    told = "the agent describes it as what the plan asked for: run tests; p allows exactly this for the session"
+    assert told in [line.text for line in request_lines(marked, None)]
+    assert _press(PERMISSION, "p") == Pass()
 
 
 @pytest.mark.parametrize(

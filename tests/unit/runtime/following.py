@@ -18,7 +18,7 @@ async def until(session: Session, wanted: Callable[[Event], bool], *, after: int
     seen: list[Event] = []
     reader = session.subscribe(after)
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             async for delivery in reader:
                 event = delivery.envelope().event
                 seen.append(event)  # type: ignore[arg-type]

@@ -14,8 +14,7 @@ from footplate.events.content import TextBlock
 from footplate.events.ids import EngineSessionId, MessageId, TurnId
 from footplate.events.model import Event
 from footplate.runtime.adoption import adopt, find_adopted
-from footplate.runtime.hub import SPECS
-from footplate.runtime.spec import SessionSpec
+from footplate.runtime.spec import SPECS, SessionSpec
 from footplate.store.memory import MemoryStore
 from footplate.testing.invariants import check_log
 

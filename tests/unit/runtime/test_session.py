@@ -178,7 +178,11 @@ async def test_allowing_for_the_session_makes_a_rule_that_can_be_revoked(hub: Hu
     await session.prompt("permission")
     assert (await until_ended(session, after=before)).answer == "permission: allow"
     (rule,) = session.rules()
-    await session.revoke(rule)
+    assert (rule.tool, rule.subject, rule.label) == ("Bash", "touch example.txt", "Allow Bash: touch example.txt")
+    await session.revoke(rule.id, by="ada", surface="t")
+    assert session.rules() == ()
+    with pytest.raises(InvalidValue, match="a rule of this session"):
+        await session.revoke(rule.id)
     before = session.view().last_seq
     await session.prompt("permission")
     request = await until_asked(session, after=before)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from footplate.errors import StoreCorrupt, StoreTooNew
+from footplate.store.conformance.scene import OTHER, SESSION, notices, story
 from footplate.store.migrations.runner import MIGRATIONS, migrate
 from footplate.store.sqlite import SqliteStore
 
@@ -76,6 +77,24 @@ def test_a_file_of_another_program_is_refused(connection: sqlite3.Connection, pa
     with pytest.raises(StoreCorrupt, match="of another program"):
         migrate(connection, path, [ONE])
     assert tables(connection) == ["theirs"]
+
+
+async def test_a_store_of_schema_1_is_listed_as_it_was(tmp_path: Path) -> None:
+    async with await SqliteStore.open(tmp_path) as store:
+        for session in (SESSION, OTHER):
+            await store.claim(session)
+            await store.append(session, 1, 0, story(session))
+        await store.claim(OTHER)
+        before = await store.projections.sessions(), await store.projections.requests()
+    with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as connection:
+        connection.execute("DROP TABLE log_ends")
+        connection.execute("DROP TABLE journals_gone")
+        connection.execute("PRAGMA user_version = 1")
+    async with await SqliteStore.open(tmp_path) as store:
+        assert (await store.projections.sessions(), await store.projections.requests()) == before
+        assert await store.check() == ()
+        await store.append(SESSION, 1, 9, notices(10, 1))
+        assert [row.last_seq for row in (await store.projections.sessions()).items] == [10, 9]
 
 
 async def test_the_store_refuses_a_newer_file_and_lets_go_of_it(tmp_path: Path) -> None:

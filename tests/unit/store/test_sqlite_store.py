@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import sqlite3
 import subprocess
 import tempfile
 from collections.abc import AsyncIterator
@@ -20,7 +21,7 @@ from footplate.store.base import Store
 from footplate.store.conformance.scene import OTHER, SESSION, ManualClock, begin, notices, story, within
 from footplate.store.memory import MemoryStore
 from footplate.store.projection import RequestRow, SessionRow
-from footplate.store.sqlite import SqliteStore, heads
+from footplate.store.sqlite import SqliteStore, heads, journal, transaction
 from footplate.store.values import Frame, Lease, Message, RetentionPolicy
 from tests.unit.store.events import EVENTS, number
 
@@ -108,9 +109,10 @@ async def test_more_sessions_than_are_kept_in_memory(tmp_path: Path, monkeypatch
         names = [SessionId(f"s{place}") for place in range(5)]
         for name in names:
             await begin(store, session=name)
-        for place in range(3):
-            events = [store.append(name, 1, place, story(name)[place : place + 1]) for name in names]
-            assert await asyncio.gather(*events) == [place + 1] * 5
+        for place in range(0, 6, 2):
+            first = [store.append(name, 1, place, story(name)[place : place + 1]) for name in names]
+            second = [store.append(name, 1, place + 1, story(name)[place + 1 : place + 2]) for name in names]
+            assert await asyncio.gather(*first, *second) == [place + 1] * 5 + [place + 2] * 5
         before = await store.projections.sessions()
         assert await store.rebuild_projections() == 5
         assert await store.projections.sessions() == before
@@ -238,6 +240,39 @@ async def test_an_import_cut_short_leaves_nothing(tmp_path: Path) -> None:
         done = await store.retain(RetentionPolicy(), 10_000)
         assert done.events == 500
         assert await store.import_(lines) == SESSION
+
+
+# ------------------------------------------------------------------------------------------------ journals
+
+
+async def test_a_page_of_a_journal_is_found_by_its_index(tmp_path: Path) -> None:
+    async with await SqliteStore.open(tmp_path) as store:
+
+        def explain(connection: sqlite3.Connection) -> list[str]:
+            return [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {journal._PAGE}", ("c", 5, 10))]
+
+        plan = await store._readers.read(explain)
+        assert "SEARCH entries USING INDEX entries_by_number (journal=? AND number>?)" in plan
+        assert not [line for line in plan if "TEMP B-TREE" in line or line.startswith("SCAN entries")]
+
+
+async def test_a_deleted_journal_is_purged_when_the_store_died_meanwhile(tmp_path: Path) -> None:
+    async with await SqliteStore.open(tmp_path) as store:
+        await store.journal("c").append([b"x"] * 1_200)
+        await store._writer.write(journal._hide, "c", durable=True)
+    async with await SqliteStore.open(tmp_path) as store:
+        assert await store.journal("c").append([b"new"]) == 1
+        steps = [await store.retain(RetentionPolicy(), 500) for _ in range(4)]
+        assert [step.journal for step in steps] == [500, 500, 200, 0]
+        assert (await store.journal("c").read()).last == 1
+
+
+async def test_more_journals_than_are_kept_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transaction, "JOURNALS_KEPT", 2)
+    async with await SqliteStore.open(tmp_path) as store:
+        for round_ in range(3):
+            calls = [store.journal(f"c{place}").append([b"a", b"b"]) for _ in range(2) for place in range(5)]
+            assert await asyncio.gather(*calls) == [4 * round_ + 2] * 5 + [4 * round_ + 4] * 5
 
 
 # ---------------------------------------------------------------------------------------------- durability

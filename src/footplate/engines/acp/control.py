@@ -35,6 +35,7 @@ KINDS: Final[dict[str, OptionKind]] = {
 }
 SCOPES: Final = {
     "once": ("allow_once",),
+    "exact": ("allow_once",),
     "session": ("allow_always",),
     "always": ("allow_always",),
 }

@@ -1,12 +1,12 @@
 """What the CLI asks of a person, as a request: a permission, questions, a plan. Pure.
 
-The options of a request are ways to answer by one choice; `control.answer_frame` knows what each one means. Of the
-rules that the CLI proposes a person picks one at a time: all of them together would switch the mode as well.
+The options of a request are ways to answer by one choice. Of the rules that the CLI proposes a person picks one at a
+time: all of them together would switch the mode as well.
 """
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 
@@ -16,21 +16,32 @@ from footplate.engines.claude.toolbox import describe_call, questions_of
 from footplate.engines.claude.wire import RAWS, Part
 from footplate.events.base import OptionalRaw
 from footplate.events.ids import RequestId, ToolCallId
-from footplate.events.requests import OptionKind, Request, RequestKind, RequestOption, Suggestion
+from footplate.events.requests import (
+    Allow,
+    Deny,
+    Destination,
+    OptionKind,
+    Request,
+    RequestKind,
+    RequestOption,
+    Scope,
+    Suggestion,
+)
 
 ALLOW: Final = "allow"
 ACCEPT_EDITS: Final = "allow_accept_edits"
+ALLOW_PROMPTS: Final = "allow_prompts"
 SUGGESTION: Final = "suggestion:"
 DENY: Final = "deny"
 DENY_AND_STOP: Final = "deny_and_stop"
 
-Destination = Literal["session", "local", "project", "user", ""]
 DESTINATIONS: Final[dict[str, Destination]] = {
     "session": "session",
     "localSettings": "local",
     "projectSettings": "project",
     "userSettings": "user",
 }
+WHERE: Final[dict[str, str]] = {"session": "for this session", "": ""}
 KINDS: Final[dict[str, RequestKind]] = {"askuserquestion": "question", "exitplanmode": "plan"}
 
 
@@ -93,6 +104,7 @@ def read_request(name: str, asked: CanUseTool, cwd: str) -> Request:
     suggestions = _suggestions(asked.permission_suggestions)
     told = read_struct(TOOL_INPUT, given)
     plan = read_struct(PLAN_INPUT, given) if kind == "plan" else None
+    prompts = tuple(f"{entry.tool}: {entry.prompt}" for entry in plan.allowed_prompts) if plan else ()
     return Request(
         id=RequestId(name),
         kind=kind,
@@ -105,26 +117,43 @@ def read_request(name: str, asked: CanUseTool, cwd: str) -> Request:
         reason_type=asked.decision_reason_type,
         blocked_path=asked.blocked_path,
         input=given,
-        options=_OPTIONS[kind] if kind != "permission" else permission_options(suggestions),
+        options=request_options(kind, suggestions, prompts),
         suggestions=suggestions,
         questions=questions_of(told.questions) if kind == "question" and told is not None else (),
         plan=told.plan if kind == "plan" and told is not None else "",
         plan_file=told.plan_file_path if kind == "plan" and told is not None else "",
-        allowed_prompts=tuple(f"{entry.tool}: {entry.prompt}" for entry in plan.allowed_prompts) if plan else (),
+        allowed_prompts=prompts,
+    )
+
+
+def request_options(
+    kind: RequestKind, suggestions: tuple[Suggestion, ...], prompts: tuple[str, ...]
+) -> tuple[RequestOption, ...]:
+    """The ways to answer a request of that kind by one choice."""
+    if kind == "permission":
+        return permission_options(suggestions)
+    if kind == "question":
+        return (_option(DENY, "Do not answer", "deny", Deny()),)
+    granting = Allow(prompts=tuple(range(len(prompts))))
+    wanted = (_option(ALLOW_PROMPTS, "Approve and allow what the plan asks for", "allow_session", granting),)
+    return (
+        _option(ALLOW, "Approve, ask before edits", "allow_once", Allow()),
+        _option(ACCEPT_EDITS, "Approve and accept edits", "allow_session", Allow(mode="acceptEdits")),
+        *(wanted if prompts else ()),
+        _option(DENY, "Keep planning", "deny", Deny()),
     )
 
 
 def permission_options(suggestions: tuple[Suggestion, ...]) -> tuple[RequestOption, ...]:
     """Once, by one of the proposed rules, or not."""
-    lasting = tuple(
-        RequestOption(
-            id=f"{SUGGESTION}{index}",
-            label=suggestion.label,
-            kind="allow_session" if suggestion.destination == "session" else "allow_always",
-        )
-        for index, suggestion in enumerate(suggestions)
-    )
-    return (_option(ALLOW, "Allow once", "allow_once"), *lasting, *_REFUSALS)
+    lasting = tuple(_lasting(index, suggestion) for index, suggestion in enumerate(suggestions))
+    return (_option(ALLOW, "Allow once", "allow_once", Allow()), *lasting, *_REFUSALS)
+
+
+def _lasting(index: int, suggestion: Suggestion) -> RequestOption:
+    scope: Scope = "session" if suggestion.destination == "session" else "always"
+    kind: OptionKind = "allow_session" if scope == "session" else "allow_always"
+    return _option(f"{SUGGESTION}{index}", suggestion.label, kind, Allow(scope=scope, suggestion=index))
 
 
 def _suggestions(raw: msgspec.Raw | None) -> tuple[Suggestion, ...]:
@@ -133,37 +162,37 @@ def _suggestions(raw: msgspec.Raw | None) -> tuple[Suggestion, ...]:
         wire = read_struct(SUGGESTED, each)
         if wire is not None:
             destination = DESTINATIONS.get(wire.destination, "")
-            found.append(Suggestion(label=_label(wire, destination), destination=destination, raw=each.copy()))
+            what = _what(wire)
+            label = f"{what} {WHERE.get(destination, f'always ({destination} settings)')}".strip()
+            allows = what if can_hold(wire) else ""
+            found.append(Suggestion(label=label, destination=destination, raw=each.copy(), allows=allows))
     return tuple(found)
 
 
-def _label(wire: SuggestionWire, destination: Destination) -> str:
+def can_hold(wire: SuggestionWire) -> bool:
+    """Whether it allows something that any later process can be given as well."""
+    return wire.type == "addDirectories" or (wire.type == "addRules" and wire.behavior == "allow")
+
+
+def _what(wire: SuggestionWire) -> str:
     """What picking the suggestion does, in words."""
-    where = {"session": "for this session", "": ""}.get(destination, f"always ({destination} settings)")
     if wire.type == "addRules":
-        rules = ", ".join(_rule(rule) for rule in wire.rules)
-        return f"{wire.behavior.capitalize() or 'Allow'} {rules} {where}".strip()
+        return f"{wire.behavior.capitalize() or 'Allow'} {', '.join(map(rule_text, wire.rules))}"
     if wire.type == "addDirectories":
-        return f"Allow access to {', '.join(wire.directories)} {where}".strip()
-    if wire.type == "setMode":
-        return f"Switch to mode {wire.mode} {where}".strip()
-    return f"{wire.type} {where}".strip()
+        return f"Allow access to {', '.join(wire.directories)}"
+    return f"Switch to mode {wire.mode}" if wire.type == "setMode" else wire.type
 
 
-def _rule(rule: Rule) -> str:
+def rule_text(rule: Rule) -> str:
+    """A rule as the CLI's settings write it."""
     return f"{rule.tool_name}({rule.rule_content})" if rule.rule_content else rule.tool_name
 
 
-def _option(name: str, label: str, kind: OptionKind) -> RequestOption:
-    return RequestOption(id=name, label=label, kind=kind)
+def _option(name: str, label: str, kind: OptionKind, means: Allow | Deny) -> RequestOption:
+    return RequestOption(id=name, label=label, kind=kind, means=means)
 
 
-_REFUSALS: Final = (_option(DENY, "Deny", "deny"), _option(DENY_AND_STOP, "Deny and stop", "deny_and_stop"))
-_OPTIONS: Final[dict[RequestKind, tuple[RequestOption, ...]]] = {
-    "question": (_option(DENY, "Do not answer", "deny"),),
-    "plan": (
-        _option(ALLOW, "Approve, ask before edits", "allow_once"),
-        _option(ACCEPT_EDITS, "Approve and accept edits", "allow_session"),
-        _option(DENY, "Keep planning", "deny"),
-    ),
-}
+_REFUSALS: Final = (
+    _option(DENY, "Deny", "deny", Deny()),
+    _option(DENY_AND_STOP, "Deny and stop", "deny_and_stop", Deny(interrupt=True)),
+)

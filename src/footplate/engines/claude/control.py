@@ -1,8 +1,8 @@
 """Frames to the CLI: prompts, control requests, answers to its requests. Pure; each frame is one whole line.
 
 An allow always echoes `updatedInput` (2.1.197 refuses one without it) and a deny always has a message; neither is ever
-null. Of the rules that the CLI proposes one is sent back at most: all of them would switch the mode as well. One that
-lasts is sent for the session, too, where the CLI may not trust the place that it is kept in.
+null. Of the changes that the CLI proposes one is sent back at most: all of them would switch the mode as well. A rule
+for the session is not sent back at all: it goes into the settings of the process (`grants`), where it can be revoked.
 """
 
 from __future__ import annotations
@@ -11,20 +11,18 @@ from typing import Final
 
 import msgspec
 
-from footplate.engines.claude.asking import ACCEPT_EDITS, ALLOW, DENY, DENY_AND_STOP, SUGGESTION
 from footplate.engines.claude.lenient import read
 from footplate.engines.claude.prompts import prompt_uuid
 from footplate.engines.claude.wire import FIELDS
 from footplate.errors import InvalidValue
 from footplate.events.content import ContentBlock, ImageBlock, ResourceBlock, TextBlock, text_of
 from footplate.events.ids import PromptId
-from footplate.events.requests import Allow, Answer, Choose, Decline, Deny, Reply, Request, Scope
+from footplate.events.requests import Allow, Answer, Choose, Decline, Deny, Reply, Request
+from footplate.events.rules import meaning, taken_suggestion
 
 DENIED: Final = "The user does not want this to be done."
 UNANSWERED: Final = "The user does not want to answer these questions."
 NO_INPUT: Final = msgspec.Raw(b"{}")
-UNTRUSTED: Final = ("local", "project")
-"""Places whose rules are not read in a folder that nobody has trusted (2.1.197; of projects, 2.1.325 too)."""
 
 
 class Requests:
@@ -85,8 +83,7 @@ def refusal_frame(request_id: str, reason: str) -> bytes:
 
 def decision(request: Request, answer: Answer) -> dict[str, object]:
     """What an answer means to the CLI."""
-    if isinstance(answer, Choose):
-        answer = chosen(request, answer.option)
+    answer = chosen(request, answer)
     if isinstance(answer, Allow):
         return _allow(request, answer)
     if isinstance(answer, Reply):
@@ -96,23 +93,18 @@ def decision(request: Request, answer: Answer) -> dict[str, object]:
     return _deny(answer.message or DENIED, interrupt=answer.interrupt)
 
 
-def chosen(request: Request, option: str) -> Allow | Deny:
-    """What picking one of the request's options means."""
-    known = {each.id for each in request.options}
-    if option not in known:
-        raise InvalidValue("option", option, f"one of {', '.join(sorted(known))}")
-    if option.startswith(SUGGESTION):
-        index = int(option.removeprefix(SUGGESTION))
-        lasting: Scope = "session" if request.suggestions[index].destination == "session" else "always"
-        return Allow(scope=lasting, suggestion=index)
-    return _CHOICES[option]
+def chosen(request: Request, answer: Answer) -> Allow | Deny | Reply | Decline:
+    """The answer in full. Raises `InvalidValue` for an option that the request does not have."""
+    answer = meaning(request, answer)
+    if isinstance(answer, Choose):
+        known = ", ".join(sorted(each.id for each in request.options))
+        raise InvalidValue("option", answer.option, f"one of {known}")
+    return answer
 
 
 def denies(request: Request, answer: Answer) -> bool:
     """Whether the answer is a no."""
-    if isinstance(answer, Choose):
-        answer = chosen(request, answer.option)
-    return isinstance(answer, Deny | Decline)
+    return isinstance(chosen(request, answer), Deny | Decline)
 
 
 def _allow(request: Request, answer: Allow) -> dict[str, object]:
@@ -127,21 +119,17 @@ def _allow(request: Request, answer: Allow) -> dict[str, object]:
 
 
 def _lasting(request: Request, answer: Allow) -> list[object]:
-    """The proposed rule that makes the answer last; the first one when none is named."""
-    if answer.scope == "once":
-        return []
-    index = answer.suggestion or 0
-    if answer.suggestion is not None and not 0 <= index < len(request.suggestions):
+    """The proposed change that makes the answer last; the first one when none is named."""
+    index = answer.suggestion
+    if index is not None and not 0 <= index < len(request.suggestions):
         raise InvalidValue("suggestion", index, f"a number below {len(request.suggestions)}")
-    raw = request.suggestions[index].raw if request.suggestions else None
-    fields = read(FIELDS, raw)
-    if fields is None:
+    taken = taken_suggestion(request, answer)
+    fields = read(FIELDS, taken.raw) if taken is not None else None
+    if taken is None or fields is None:
         return []
-    here: dict[str, object] = {**fields, "destination": "session"}
     if answer.scope == "session":
-        return [here]
-    kept = request.suggestions[index].destination in UNTRUSTED
-    return [fields, here] if kept else [fields]
+        return [] if taken.allows else [{**fields, "destination": "session"}]
+    return [fields]
 
 
 def _deny(message: str, *, interrupt: bool = False) -> dict[str, object]:
@@ -169,11 +157,3 @@ def _block(block: ContentBlock) -> dict[str, object]:
     if isinstance(block, ResourceBlock):
         return {"type": "text", "text": f"{block.uri}\n{block.text}".strip()}
     return {"type": "text", "text": text_of((block,))}
-
-
-_CHOICES: Final[dict[str, Allow | Deny]] = {
-    ALLOW: Allow(),
-    ACCEPT_EDITS: Allow(mode="acceptEdits"),
-    DENY: Deny(),
-    DENY_AND_STOP: Deny(interrupt=True),
-}

@@ -1,7 +1,8 @@
 """One conversation with a Claude process: the translator for what it says, frames for what is asked of it.
 
 Whatever is asked gets one reply, by its key: commands when the CLI has answered their control request, the others at
-once. Prompts are held back until the CLI knows the tools of our process, or it would begin without them.
+once. Prompts are held back until the CLI knows the tools of our process and what the session allows, or it would begin
+without them.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import msgspec
 from footplate.engines.base import Exit, HostCall, Options, Query, Reaction, Reply
 from footplate.engines.claude import control, features
 from footplate.engines.claude.asking import ASKED
+from footplate.engines.claude.grants import Grants
 from footplate.engines.claude.hosting import Hosting
 from footplate.engines.claude.lenient import read, read_struct
 from footplate.engines.claude.modes import wire_mode
@@ -52,6 +54,7 @@ class ClaudeConversation:
         self._one_shot = options.one_shot
         self._standing = options.standing
         self._rejoined = options.standing if options.standing is not None and options.standing.living else None
+        self._granted = bool(options.grants)
         self._version = features.parse_version(version)
         self._translator = Translator(
             engine=ENGINE,
@@ -73,7 +76,9 @@ class ClaudeConversation:
             effort=options.effort,
             may_bypass=may_bypass,
         )
-        self._orders = Orders(self._translator, self._outgoing, self._offers, self._version)
+        self._orders = Orders(
+            self._translator, self._outgoing, self._offers, self._version, grants=Grants(options.grants)
+        )
         self._early: list[Query] = []
         self._held: list[bytes] = []
         self._frames: list[bytes] = []
@@ -115,6 +120,7 @@ class ClaudeConversation:
         if not self._one_shot:
             said = self._hosting.registration()
             self._frames.append(self._outgoing.ask(MUTE, "initialize", self._initialized, **said))
+            self._frames.extend(self._orders.begin())
         return self._react(events)
 
     def feed(self, block: Block) -> Reaction:
@@ -130,7 +136,7 @@ class ClaudeConversation:
         if isinstance(command, c.SendPrompt):
             self._send(command)
         elif isinstance(command, c.AnswerRequest):
-            self._frames.append(self._orders.answer(command))
+            self._frames.extend(self._orders.answer(command))
             if self._standing is not None:
                 self._frames.extend(self._orders.leave_plan(command))
         else:
@@ -239,11 +245,16 @@ class ClaudeConversation:
     def _send(self, command: c.SendPrompt) -> None:
         self._translator.sent(command.prompt, clears=clears(text_of(command.content)))
         frame = control.prompt_frame(command.prompt, command.content, now=command.when == "now")
-        (self._frames if self._hosting.introduced else self._held).append(frame)
+        (self._frames if self._settled else self._held).append(frame)
+
+    @property
+    def _settled(self) -> bool:
+        """Whether the CLI knows our tools, and was given what the session allows."""
+        return self._hosting.introduced and (self._offers.ready or not self._granted)
 
     def _release(self) -> None:
-        """The prompts that were held back, once every tool is known."""
-        if self._hosting.introduced:
+        """The prompts that were held back, once the CLI has all that it needs."""
+        if self._settled:
             held, self._held = self._held, []
             self._frames.extend(held)
 

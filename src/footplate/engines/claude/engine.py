@@ -13,20 +13,24 @@ from typing import Final
 import msgspec
 
 from footplate.config.settings import read_section
-from footplate.engines.base import Capabilities, Installed, Options, Spawn
-from footplate.engines.claude import resume
+from footplate.engines.base import Capabilities, Credential, Installed, Options, Spawn
+from footplate.engines.claude import install, resume
 from footplate.engines.claude.conversation import ClaudeConversation
-from footplate.engines.claude.credentials import find_login
+from footplate.engines.claude.credentials import API_KEY, find_login
+from footplate.engines.claude.discovery import find_credentials, pick_key
 from footplate.engines.claude.features import parse_version
-from footplate.engines.claude.launch import Facts, build_launch
-from footplate.engines.claude.modes import BYPASS, EFFORTS, MODES, wire_mode
+from footplate.engines.claude.launch import CONFIG_DIR, Facts, build_launch
+from footplate.engines.claude.modes import BYPASS, EFFORTS, MODES, static_choices, wire_mode
 from footplate.engines.claude.rejoining import ClaudeRejoining, rejoin_claude
 from footplate.engines.claude.revival import ClaudeParking
 from footplate.engines.claude.settings import ClaudeSettings
+from footplate.engines.claude.trust import CONFIG_FILE, find_distrust
 from footplate.engines.rejoining import Where
 from footplate.engines.standing import Standing
 from footplate.errors import EngineNotExecutable, EngineNotFound
 from footplate.events.base import ResumeToken
+from footplate.events.model import ConfigOption
+from footplate.events.requests import Destination
 from footplate.host.environment import build_environment, expand_home
 
 NAME: Final = "claude"
@@ -69,13 +73,14 @@ class ClaudeEngine:
             max_turns=True,
             max_budget=True,
             background=True,
+            mcp=True,
             chooses_session_id=True,
             modes=MODES,
             efforts=EFFORTS,
         )
 
     async def locate(self, environ: Mapping[str, str]) -> Installed:
-        """The program named in the settings, else the one on the PATH, and its version."""
+        """The program named in the settings, else the one on the PATH, else one that we installed; and its version."""
         program = self._find(environ)
         return Installed(engine=NAME, program=program, version=await asyncio.to_thread(self._version, program, environ))
 
@@ -83,7 +88,27 @@ class ClaudeEngine:
         """How to start it, with what the machine says of us and of the login."""
         profile = expand_home(options.profile or self._settings.profile, environ)
         facts = Facts(root=os.geteuid() == 0, login=find_login({**environ, **options.env}, profile))
-        return build_launch(options, installed, environ, self._settings, facts)
+        return build_launch(options, installed, environ, self._with_picked_key(environ), facts)
+
+    def _with_picked_key(self, environ: Mapping[str, str]) -> ClaudeSettings:
+        if not self._settings.credential:
+            return self._settings
+        key = pick_key(self._settings.credential, environ)
+        return msgspec.structs.replace(self._settings, env={**self._settings.env, API_KEY: key})
+
+    @property
+    def needs_login(self) -> bool:
+        """It can do nothing without a credential."""
+        return True
+
+    def credentials(self, environ: Mapping[str, str]) -> tuple[Credential, ...]:
+        """Every credential on this machine, whether the CLI would read it or not."""
+        return find_credentials(environ, self._settings.env)
+
+    def choices(self, environ: Mapping[str, str]) -> tuple[ConfigOption, ...]:
+        """The models that every version knows, and the modes that work here: as root none that skips permissions."""
+        sandboxed = self._settings.assume_sandbox or environ.get("IS_SANDBOX") in ("1", "true")
+        return static_choices(may_bypass=os.geteuid() != 0 or sandboxed)
 
     def converse(self, options: Options, installed: Installed) -> ClaudeConversation:
         """The state machine for one process."""
@@ -105,6 +130,23 @@ class ClaudeEngine:
         profile = where.profile or self._settings.profile
         return rejoin_claude(standing, msgspec.structs.replace(where, profile=profile))
 
+    def find_distrust(
+        self, destination: Destination, options: Options, version: str, environ: Mapping[str, str]
+    ) -> str:
+        """Why later processes will not read a rule that is kept there, and what to do; empty when they will."""
+        given = {**environ, **options.env}
+        named = expand_home(options.profile or self._settings.profile, environ) or given.get(CONFIG_DIR, "")
+        folder = Path(named or given.get("HOME", "/"))
+        return find_distrust(destination, options.cwd, version=version, config=folder / CONFIG_FILE)
+
+    def plan_install(self, environ: Mapping[str, str], version: str) -> Spawn:
+        """The npm command that fetches the CLI into our data folder."""
+        return install.plan_install(environ, version)
+
+    def settle_install(self, environ: Mapping[str, str]) -> str:
+        """Put the fetched CLI where it is found when none is on the PATH."""
+        return install.settle_install(environ)
+
     def format_resume(self, token: ResumeToken) -> str:
         """The line a person can paste in a terminal."""
         return resume.format_resume(token)
@@ -120,6 +162,8 @@ class ClaudeEngine:
     def _find(self, environ: Mapping[str, str]) -> str:
         wanted = self._settings.program or NAME
         found = shutil.which(wanted, path=environ.get("PATH", os.defpath))
+        if found is None and not self._settings.program:
+            found = install.own_program(environ) or None
         if found is None:
             if self._settings.program and Path(wanted).is_file():
                 raise EngineNotExecutable(NAME, wanted, "permission denied")

@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from footplate.config.settings import own_section, read_section
 from footplate.engines.claude.past import ENGINE, Past, PastEvent, is_prompt, plain_text, spoken_command
 from footplate.engines.claude.projects import (
     config_folder,
@@ -70,6 +71,12 @@ class History:
     def __init__(self, environ: Mapping[str, str], settings: ClaudeSettings | None = None) -> None:
         chosen = settings or ClaudeSettings()
         self.config = config_folder({**environ, **chosen.env}, chosen.profile)
+
+    @classmethod
+    def of(cls, environ: Mapping[str, str], engines: Mapping[str, Mapping[str, object]]) -> History:
+        """Those of the config folder that the settings of the engine name."""
+        section = own_section(engines.get(ENGINE, {}))
+        return cls(environ, read_section(ClaudeSettings, section, where="[engines.claude]"))
 
     def list(self, *, cwd: str | None = None, limit: int = LIMIT, after: str | None = None) -> HistoryPage:
         """The sessions of a working folder, or all, the latest written first. Raises `InvalidValue` for `after`."""

@@ -18,7 +18,7 @@ from typing import Final
 
 import msgspec
 
-from footplate.engines.base import Installed, Options, Spawn
+from footplate.engines.base import Installed, McpServer, Options, Spawn
 from footplate.engines.claude.credentials import API_KEY, passes_key, who_pays
 from footplate.engines.claude.features import Version, parse_version
 from footplate.engines.claude.modes import BYPASS, wire_mode
@@ -259,11 +259,21 @@ def _check_root(wish: Wish, env: Mapping[str, str], facts: Facts) -> None:
 
 
 def _servers(options: Options) -> str:
-    """The servers inside our process, as the CLI wants them declared beside `initialize`."""
-    if not options.servers:
+    """The servers inside our process, as the CLI wants them declared beside `initialize`, and those of the folder."""
+    if not options.servers and not options.mcp:
         return ""
-    servers = {server.name: {"type": "sdk", "name": server.name} for server in options.servers}
+    servers: dict[str, object] = {each.name: _server(each) for each in options.mcp}
+    servers |= {server.name: {"type": "sdk", "name": server.name} for server in options.servers}
     return msgspec.json.encode({"mcpServers": servers}).decode()
+
+
+def _server(server: McpServer) -> dict[str, object]:
+    if server.url:
+        return {"type": server.transport, "url": server.url, "headers": server.headers}
+    command, args = server.command, server.args
+    if server.cwd:  # the CLI starts every server in its own folder
+        command, args = "/bin/sh", ("-c", 'cd "$0" && exec "$@"', server.cwd, command, *args)
+    return {"type": "stdio", "command": command, "args": args, "env": server.env}
 
 
 def _money(value: float | None) -> str:

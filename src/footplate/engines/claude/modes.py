@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from footplate.errors import InvalidValue
+from footplate.events.model import ConfigOption, ConfigValue
 
 DEFAULT: Final = "default"
 BYPASS: Final = "bypassPermissions"
@@ -20,6 +21,30 @@ LABELS: Final[dict[str, tuple[str, str]]] = {
     AUTO: ("Auto", "the engine's own classifier decides what to ask about"),
     BYPASS: ("Bypass permissions", "never ask"),
 }
+
+MODELS: Final = {"default": "Default", "sonnet": "Sonnet", "opus": "Opus", "haiku": "Haiku"}
+"""The aliases that every measured version takes; a running one tells its own list."""
+
+
+def static_choices(*, may_bypass: bool) -> tuple[ConfigOption, ...]:
+    """What can be chosen before any process tells: `auto` depends on the model, so only a process can offer it."""
+    modes = [mode for mode in MODES if mode != AUTO and (may_bypass or mode != BYPASS)]
+    return (
+        ConfigOption(
+            id="model",
+            label="Model",
+            category="model",
+            value="default",
+            values=tuple(ConfigValue(value=value, label=label) for value, label in MODELS.items()),
+        ),
+        ConfigOption(
+            id="mode",
+            label="Mode",
+            category="mode",
+            value="default",
+            values=tuple(ConfigValue(value=m, label=LABELS[m][0], description=LABELS[m][1]) for m in modes),
+        ),
+    )
 
 
 def wire_mode(mode: str) -> str:

@@ -8,6 +8,7 @@ from typing import ClassVar, cast
 import msgspec
 
 from footplate.engines.claude import answers, control, features
+from footplate.engines.claude.grants import Grants
 from footplate.engines.claude.lenient import read_struct
 from footplate.engines.claude.modes import DEFAULT, known_mode, thinking_tokens
 from footplate.engines.claude.offers import Offers
@@ -20,7 +21,8 @@ from footplate.events.commands import Command
 from footplate.events.facts import Fact, Interrupted
 from footplate.events.ids import PromptId
 from footplate.events.model import FilesRewound
-from footplate.events.requests import Allow, Choose
+from footplate.events.requests import Allow
+from footplate.events.rules import held_for_session
 
 TOO_LATE = "the prompt does not wait any more: it was taken up, or never came"
 Frames = tuple[bytes, ...]
@@ -29,11 +31,20 @@ Frames = tuple[bytes, ...]
 class Orders:
     """Commands that the CLI answers, and the effect that their answers have."""
 
-    def __init__(self, translator: Translator, outgoing: Outgoing, offers: Offers, version: features.Version) -> None:
+    def __init__(
+        self,
+        translator: Translator,
+        outgoing: Outgoing,
+        offers: Offers,
+        version: features.Version,
+        *,
+        grants: Grants | None = None,
+    ) -> None:
         self._translator = translator
         self._outgoing = outgoing
         self._offers = offers
         self._version = version
+        self._grants = grants or Grants()
         self._frames: list[bytes] = []
 
     def knows(self, command: Command) -> bool:
@@ -44,22 +55,41 @@ class Orders:
         """The frames of a command; its reply comes with the answer."""
         return self._table[type(command)](self, command)
 
-    def answer(self, command: c.AnswerRequest) -> bytes:
-        """The frame that answers a request of the CLI: no answer comes to that, its effect is seen in the stream."""
+    def answer(self, command: c.AnswerRequest) -> Frames:
+        """The frames that answer a request of the CLI: no answer comes to that, its effect is seen in the stream.
+
+        What is allowed for the session is in force before the CLI goes on.
+        """
         request = self._translator.open_request(command.request)
         if request is None:
             raise InvalidValue("request", command.request, "a request that is open")
         frame = control.answer_frame(request, command.answer)
         self._translator.answered(request.id, denied=control.denies(request, command.answer))
-        return frame
+        held = held_for_session(request, command.answer)
+        if held is None or held.raw is None:
+            return (frame,)
+        self._grants.add(held.raw)
+        return (self._apply(MUTE), frame)
+
+    def begin(self) -> Frames:
+        """What a new process is given before its first prompt."""
+        return (self._apply(MUTE),) if self._grants else ()
+
+    def _apply(self, key: str) -> bytes:
+        return self._outgoing.ask(key, "apply_flag_settings", settings=self._grants.settings())
+
+    def _revoke(self, command: c.RevokeRule) -> Frames:
+        if command.engine_rule is None:
+            raise InvalidValue("rule", command.rule, "a rule that the engine holds")
+        self._grants.remove(command.engine_rule)
+        return (self._apply(command.key),)
 
     def leave_plan(self, command: c.AnswerRequest) -> Frames:
         """Set the mode that an approved plan ends in: 2.1.197 goes back to planning when it was resumed meanwhile."""
         request = self._translator.open_request(command.request)
         if request is None or request.kind != "plan" or control.denies(request, command.answer):
             return ()
-        answer = command.answer
-        allowed = control.chosen(request, answer.option) if isinstance(answer, Choose) else answer
+        allowed = control.chosen(request, command.answer)
         mode = allowed.mode if isinstance(allowed, Allow) else ""
         return self._set_mode(c.SetMode(key=MUTE, mode=mode or DEFAULT))
 
@@ -184,6 +214,7 @@ class Orders:
             (c.WithdrawPrompt, _withdraw),
             (c.Interrupt, _interrupt),
             (c.StopTask, _stop_task),
+            (c.RevokeRule, _revoke),
             (c.SetMode, _set_mode),
             (c.SetModel, _set_model),
             (c.SetEffort, _set_effort),

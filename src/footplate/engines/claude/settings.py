@@ -30,6 +30,13 @@ class ClaudeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
             "is present, `true` always passes it, `false` never"
         ),
     ] = "auto"
+    credential: Annotated[
+        str,
+        Meta(
+            description="a key that the CLI would not find by itself, passed on as `ANTHROPIC_API_KEY`: a variable, or "
+            "`FILE#FIELD`, as `GET /api/credentials` lists them"
+        ),
+    ] = ""
     assume_sandbox: Annotated[bool, Meta(description="a container is the sandbox: sets `IS_SANDBOX=1`")] = False
     max_retries: Annotated[int, Meta(description="how often the CLI repeats a failed request of the model")] = 4
     env_pass: Annotated[tuple[str, ...], Meta(description="further variables that reach the agent, as globs")] = ()

@@ -13,11 +13,12 @@ from msgspec import Meta
 from footplate.config.settings import read_section
 from footplate.engines.acp.converse import AcpConversation
 from footplate.engines.acp.options import refuse_unsupported
-from footplate.engines.base import Capabilities, Conversation, InProcess, Installed, Launch, Options, Spawn
+from footplate.engines.base import Capabilities, Conversation, Credential, InProcess, Installed, Launch, Options, Spawn
 from footplate.engines.mock.agent import serve
-from footplate.engines.mock.sessions import EFFORTS, MODES
+from footplate.engines.mock.sessions import EFFORTS, MODELS, MODES
 from footplate.events.base import ResumeToken
 from footplate.events.ids import EngineSessionId
+from footplate.events.model import ConfigOption, ConfigValue
 from footplate.host.environment import build_environment
 from footplate.version import __version__
 
@@ -68,6 +69,30 @@ class MockEngine:
             live=True,
             modes=tuple(MODES),
             efforts=tuple(EFFORTS),
+        )
+
+    @property
+    def needs_login(self) -> bool:
+        """It needs none."""
+        return False
+
+    def credentials(self, environ: Mapping[str, str]) -> tuple[Credential, ...]:
+        """It uses none."""
+        return ()
+
+    def choices(self, environ: Mapping[str, str]) -> tuple[ConfigOption, ...]:
+        """The same as each of its sessions offers."""
+        offered = (("model", "Model", "model", MODELS), ("mode", "Mode", "mode", MODES))
+        efforts = ("thought_level", "Thought level", "thought_level", EFFORTS)
+        return tuple(
+            ConfigOption(
+                id=name,
+                label=label,
+                category=category,
+                value=next(iter(values)),
+                values=tuple(ConfigValue(value=value, label=title) for value, title in values.items()),
+            )
+            for name, label, category, values in (*offered, efforts)
         )
 
     async def locate(self, environ: Mapping[str, str]) -> Installed:

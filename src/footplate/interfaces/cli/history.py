@@ -7,26 +7,22 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from pathlib import Path
 from typing import NoReturn, TypeVar
 
 import click
 import msgspec
 
 from footplate.config.places import data_folder
-from footplate.config.settings import load_settings, own_section, read_section
+from footplate.config.settings import load_settings
 from footplate.engines.claude.history import LIMIT, History, HistoryEntry, HistoryPage
 from footplate.engines.claude.resume import extract_resume, format_resume
-from footplate.engines.claude.settings import ClaudeSettings
-from footplate.errors import ConfigError, FootplateError, InvalidValue, RequestError
+from footplate.errors import ConfigError, FootplateError, RequestError
 from footplate.events import model as m
 from footplate.events.content import text_of
 from footplate.events.ids import SessionId
 from footplate.events.model import Event
-from footplate.host.locks import SessionLock
 from footplate.interfaces.cli.lines import MARKS, clip, one_line
-from footplate.runtime.adoption import adopt, find_adopted
-from footplate.runtime.spec import SessionSpec
+from footplate.runtime.adoption import adopt_past
 from footplate.store.sqlite import SqliteStore
 
 FAILED = 1
@@ -54,8 +50,7 @@ def _fail(problem: FootplateError) -> NoReturn:
 
 
 def _history() -> History:
-    section = own_section(load_settings(os.environ).engines.get("claude", {}))
-    return History(os.environ, read_section(ClaudeSettings, section, where="[engines.claude]"))
+    return History.of(os.environ, load_settings(os.environ).engines)
 
 
 def _find(history: History, session: str) -> HistoryEntry:
@@ -180,18 +175,6 @@ def adopt_command(session: str, as_json: bool) -> None:
 async def _adopt(session: str) -> tuple[HistoryEntry, SessionId]:
     history = _history()
     entry = _find(history, session)
-    if not Path(entry.cwd).is_dir():  # noqa: ASYNC240 - a command has nothing else to do
-        raise InvalidValue("cwd", entry.cwd, "a folder that exists: the session works there")
     data = data_folder(os.environ)
     async with await SqliteStore.open(data / "store") as store:
-        known = await find_adopted(store, entry.token)
-        if known is not None:
-            return entry, known
-        lock = SessionLock(data / "locks", f"claude:{entry.session}", what="footplate history adopt")
-        await lock.acquire()
-        try:
-            history.require_unused(entry)
-            spec = SessionSpec(engine="claude", cwd=entry.cwd)
-            return entry, await adopt(store, spec, entry.token, lambda: history.tell(entry), title=entry.title)
-        finally:
-            lock.release()
+        return entry, await adopt_past(store, history, entry, data / "locks")

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from footplate.errors import InvalidValue
 from footplate.events import model as m
 from footplate.events.ids import EngineSessionId, RequestId, SessionId, TurnId
 from footplate.events.usage import Usage
 from footplate.store.base import Store
-from footplate.store.conformance.scene import OTHER, SESSION, ManualClock, Scene, begin, envelope, refused, story
+from footplate.store.conformance.scene import (
+    OTHER,
+    SESSION,
+    ManualClock,
+    Scene,
+    begin,
+    envelope,
+    notices,
+    refused,
+    story,
+)
 from footplate.store.projection import Folding, RequestRow, SessionRow
 from footplate.store.values import Page, RequestFilter, SessionFilter
 
@@ -109,6 +121,23 @@ class IndexConformance(Scene):
             assert [row.session for row in (await listed(SessionFilter(cwd="/2"))).items] == [names[2]]
             assert (await listed(SessionFilter(asking=True))).items == ()
             await refused(InvalidValue, listed(after="somewhere"))
+
+    async def test_any_event_makes_a_session_the_latest(self) -> None:
+        async with self.make_store(ManualClock()) as store:
+            for session in (SESSION, OTHER):
+                await store.claim(session)
+                await store.append(session, 1, 0, story(session))
+            await store.append(SESSION, 1, 9, notices(10, 3))
+            moved = replace(STORY, last_seq=12, updated_at=1_012.0)
+            assert await store.projections.session(SESSION) == moved
+            first = await store.projections.sessions(limit=1)
+            assert first.items == (moved,)
+            assert [row.session for row in (await store.projections.sessions(after=first.after)).items] == [OTHER]
+            await store.claim(SESSION)
+            await store.append(SESSION, 2, 12, [envelope(13, m.TitleChanged(title="new"), epoch=2)])
+            assert await store.projections.session(SESSION) == replace(
+                STORY, epoch=2, last_seq=13, updated_at=1_013.0, title="new"
+            )
 
     async def test_requests_are_listed_oldest_first_by_page_and_filter(self) -> None:
         async with self.make_store(ManualClock()) as store:

@@ -69,11 +69,12 @@ class UpkeepConformance(Scene):
             await store.append(SESSION, 1, 5, [envelope(6, m.SessionClosed())])
             await begin(store, 5, session=OTHER)
             policy = RetentionPolicy(closed_sessions_age_s=100.0)
-            clock.now = 1_006.0 + 100
+            await store.append(SESSION, 1, 6, notices(7, 3))
+            clock.now = 1_009.0 + 100
             assert (await store.retain(policy)).sessions == 0
             clock.now += 1
             done = await store.retain(policy)
-            assert (done.sessions, done.events) == (1, 6)
+            assert (done.sessions, done.events) == (1, 9)
             assert [row.session for row in (await store.projections.sessions()).items] == [OTHER]
             assert (await store.last_seq(SESSION), await store.last_seq(OTHER)) == (0, 5)
 

@@ -8,13 +8,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from footplate.errors import StoreCorrupt, StoreTooNew
-from footplate.store.migrations import m0001_first
+from footplate.store.migrations import m0001_first, m0002_log_ends, m0003_journals_gone
 
 APPLICATION_ID = 0x466F_6F74
 """Says in the file's header that it is ours ("Foot")."""
 
 Migration = Sequence[str]
-MIGRATIONS: tuple[Migration, ...] = (m0001_first.STATEMENTS,)
+MIGRATIONS: tuple[Migration, ...] = (
+    m0001_first.STATEMENTS,
+    m0002_log_ends.STATEMENTS,
+    m0003_journals_gone.STATEMENTS,
+)
 """Number n (from 1) makes schema n of schema n - 1. Only ever add to the end."""
 
 

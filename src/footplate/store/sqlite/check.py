@@ -7,7 +7,10 @@ import sqlite3
 _HOLES = """SELECT session, count(*), min(seq), max(seq) FROM events JOIN logs ON num = log WHERE session IS NOT NULL
 GROUP BY log HAVING min(seq) <> 1 OR max(seq) <> count(*)"""
 _UNLISTED = """SELECT session FROM logs WHERE session IS NOT NULL AND EXISTS (SELECT 1 FROM events WHERE log = num)
-AND NOT EXISTS (SELECT 1 FROM session_rows WHERE log = num)"""
+AND NOT EXISTS (
+    SELECT 1 FROM session_rows JOIN log_ends AS ends USING (log)
+    WHERE log = num AND ends.seq = (SELECT max(seq) FROM events WHERE log = num)
+)"""
 
 
 def find_damage(connection: sqlite3.Connection) -> tuple[str, ...]:

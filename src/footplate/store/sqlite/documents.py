@@ -9,11 +9,10 @@ from footplate.store.base import LIST_LIMIT
 from footplate.store.entries import check_limit
 from footplate.store.paging import make_page
 from footplate.store.sqlite.readers import Readers
+from footplate.store.sqlite.rows import LAST_CHARACTER
 from footplate.store.sqlite.transaction import Transaction
 from footplate.store.sqlite.writer import Writer
 from footplate.store.values import Document, Page
-
-LAST_CHARACTER = "\U0010ffff"
 
 
 class SqliteDocuments:
@@ -26,22 +25,22 @@ class SqliteDocuments:
 
     async def get(self, key: str) -> Document | None:
         """The document, if there is one."""
-        return await self._readers.read(lambda connection: _get(connection, self._namespace, key))
+        return await self._readers.read(_get, self._namespace, key)
 
     async def put(self, key: str, body: bytes, *, expect: int | None = None, durable: bool = True) -> int:
         """Write it; its new version."""
         if not key:
             raise InvalidValue("key", key, "a name")
-        return await self._writer.write(lambda tx: _put(tx, self._namespace, key, body, expect), durable=durable)
+        return await self._writer.write(_put, self._namespace, key, body, expect, durable=durable)
 
     async def delete(self, key: str, *, expect: int | None = None, durable: bool = True) -> bool:
         """Remove it; False when it was not there."""
-        return await self._writer.write(lambda tx: _delete(tx, self._namespace, key, expect), durable=durable)
+        return await self._writer.write(_delete, self._namespace, key, expect, durable=durable)
 
     async def list(self, prefix: str = "", *, after: str | None = None, limit: int = LIST_LIMIT) -> Page[Document]:
         """The documents whose keys begin so, in order of keys."""
         check_limit(limit)
-        rows = await self._readers.read(lambda connection: _list(connection, self._namespace, prefix, after, limit + 1))
+        rows = await self._readers.read(_list, self._namespace, prefix, after, limit + 1)
         return make_page(rows, limit, lambda document: document.key)
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from collections import OrderedDict
 
 import msgspec
 
 from footplate.events.ids import SessionId
+from footplate.store.bells import session_bell
 from footplate.store.projection import Index, RequestRow, SessionRow
 
 KEPT = 2_048
@@ -17,29 +17,33 @@ _request_decoder = msgspec.json.Decoder(RequestRow)
 
 
 class Head:
-    """The end of one log: its row number, owner, last event, and the index folded up to there."""
+    """The end of one log: its row number, owner, last event, and its index; `listed`: the session has a row.
 
-    __slots__ = ("epoch", "index", "last_seq", "num")
+    What the index says of place and time is as old as that row; `log_ends` has them as of the last event.
+    """
+
+    __slots__ = ("bell", "epoch", "index", "last_seq", "listed", "num")
 
     def __init__(self, num: int, epoch: int, last_seq: int, index: Index) -> None:
+        self.bell = session_bell(index.session.session)
         self.num = num
         self.epoch = epoch
         self.last_seq = last_seq
         self.index = index
+        self.listed = last_seq > 0
 
 
 class Heads:
-    """Heads by session, the latest used ones in memory. Writer's thread only."""
+    """Heads by session, some of them in memory. Writer's thread only."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._kept: OrderedDict[SessionId, Head] = OrderedDict()
+        self._kept: dict[SessionId, Head] = {}
 
     def get(self, session: SessionId) -> Head | None:
         """The head of a session that was claimed; None when it never was."""
         head = self._kept.get(session)
         if head is not None:
-            self._kept.move_to_end(session)
             return head
         found = self._connection.execute("SELECT num, epoch FROM logs WHERE session = ?", (session,)).fetchone()
         if found is None:
@@ -49,11 +53,14 @@ class Heads:
         return self.put(session, Head(num, epoch, last_seq, load_index(self._connection, num, session)))
 
     def put(self, session: SessionId, head: Head) -> Head:
-        """Keep a head, and let go of the one that was used longest ago."""
+        """Keep a head."""
         self._kept[session] = head
-        if len(self._kept) > KEPT:
-            self._kept.popitem(last=False)
         return head
+
+    def trim(self) -> None:
+        """Let go of those that came first, if there are too many. Between groups: within one the file is behind."""
+        while len(self._kept) > KEPT:
+            del self._kept[next(iter(self._kept))]
 
     def drop(self, session: SessionId) -> None:
         """Forget one."""

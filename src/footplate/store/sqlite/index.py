@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
+from itertools import starmap
 
 import msgspec
+from msgspec.structs import replace
 
 from footplate.events.ids import RequestId, SessionId
 from footplate.store.base import LIST_LIMIT
@@ -14,10 +16,13 @@ from footplate.store.projection import Folding, RequestRow, SessionRow
 from footplate.store.sqlite.logs import read_log
 from footplate.store.sqlite.readers import Readers
 from footplate.store.sqlite.rows import Value, marks
-from footplate.store.sqlite.transaction import Transaction, write_requests, write_sessions
+from footplate.store.sqlite.transaction import Transaction, delete_rows, write_ends, write_requests, write_sessions
 from footplate.store.values import Page, RequestFilter, SessionFilter
 
 CHUNK = 500
+
+_SESSIONS = """SELECT row, ends.epoch, ends.seq, ends.time FROM session_rows
+JOIN log_ends AS ends USING (log)"""
 
 _session_decoder = msgspec.json.Decoder(SessionRow)
 _request_decoder = msgspec.json.Decoder(RequestRow)
@@ -47,7 +52,7 @@ class SqliteProjections:
 
     async def session(self, session: SessionId) -> SessionRow | None:
         """The row of a session, if it has any event."""
-        return await self._readers.read(lambda connection: _session(connection, session))
+        return await self._readers.read(_session, session)
 
     async def sessions(
         self, only: SessionFilter | None = None, *, after: str | None = None, limit: int = LIST_LIMIT
@@ -55,7 +60,7 @@ class SqliteProjections:
         """The sessions, the latest active first."""
         check_limit(limit)
         where = _sessions_where(only or SessionFilter(), after)
-        rows = await self._readers.read(lambda connection: _sessions(connection, where, limit + 1))
+        rows = await self._readers.read(_sessions, where, limit + 1)
         return make_page(rows, limit, lambda row: write_mark((row.updated_at, row.session, "")))
 
     async def request(self, session: SessionId, request: RequestId) -> RequestRow | None:
@@ -69,15 +74,18 @@ class SqliteProjections:
         """The requests, the oldest first."""
         check_limit(limit)
         where = _requests_where(only or RequestFilter(), after)
-        rows = await self._readers.read(lambda connection: _requests(connection, where, limit + 1))
+        rows = await self._readers.read(_requests, where, limit + 1)
         return make_page(rows, limit, lambda row: write_mark((row.opened_at, row.session, row.id)))
 
 
 def _session(connection: sqlite3.Connection, session: SessionId) -> SessionRow | None:
-    found = connection.execute(
-        "SELECT row FROM session_rows WHERE log = (SELECT num FROM logs WHERE session = ?)", (session,)
-    ).fetchone()
-    return _session_decoder.decode(found[0]) if found else None
+    where = "WHERE log = (SELECT num FROM logs WHERE session = ?)"
+    found = connection.execute(f"{_SESSIONS} {where}", (session,)).fetchone()
+    return _to_session(*found) if found else None
+
+
+def _to_session(row: bytes, epoch: int, seq: int, time: float) -> SessionRow:
+    return replace(_session_decoder.decode(row), epoch=epoch, last_seq=seq, updated_at=time)
 
 
 def _sessions_where(only: SessionFilter, after: str | None) -> _Where:
@@ -92,16 +100,15 @@ def _sessions_where(only: SessionFilter, after: str | None) -> _Where:
         where.add("open_requests > 0")
     if after is not None:
         time, session, _ = read_mark(after)
-        where.add("(updated_at, session) < (?, ?)", time, session)
+        where.add("(ends.time, session) < (?, ?)", time, session)
     return where
 
 
 def _sessions(connection: sqlite3.Connection, where: _Where, limit: int) -> list[SessionRow]:
     rows = connection.execute(
-        f"SELECT row FROM session_rows WHERE {where.text} ORDER BY updated_at DESC, session DESC LIMIT ?",
-        (*where.values, limit),
+        f"{_SESSIONS} WHERE {where.text} ORDER BY ends.time DESC, session DESC LIMIT ?", (*where.values, limit)
     )
-    return [_session_decoder.decode(row) for (row,) in rows]
+    return list(starmap(_to_session, rows))
 
 
 def _requests_where(only: RequestFilter, after: str | None) -> _Where:
@@ -156,15 +163,16 @@ def replace_rows(tx: Transaction, num: int, folding: Folding) -> bool:
         return False
     tx.flush()
     fold_log(tx.connection, num, folding)
-    tx.connection.execute("DELETE FROM session_rows WHERE log = ?", (num,))
-    tx.connection.execute("DELETE FROM request_rows WHERE log = ?", (num,))
+    delete_rows(tx.connection, num)
     write_folding(tx, num, folding)
-    head.index = folding.index
+    head.index, head.listed = folding.index, bool(folding.last_seq)
     return True
 
 
 def write_folding(tx: Transaction, num: int, folding: Folding) -> None:
     """Write the rows of a log that has none."""
     if folding.last_seq:
-        write_sessions(tx.connection, [(num, folding.index.session)])
+        row = folding.index.session
+        write_sessions(tx.connection, [(num, row)])
+        write_ends(tx.connection, [num, row.epoch, row.last_seq, row.updated_at])
         write_requests(tx.connection, [(num, request) for request in folding.requests])

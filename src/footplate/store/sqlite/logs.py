@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from footplate.errors import WrongEpoch
 from footplate.events.ids import SessionId
 from footplate.events.model import SCHEMA_VERSION
-from footplate.store.bells import session_bell
+from footplate.store.base import READ_LIMIT
 from footplate.store.entries import check_cursor, check_place
-from footplate.store.projection import Index, SessionRow, fold
+from footplate.store.projection import Index, SessionRow
 from footplate.store.sqlite.heads import Head, find_last_seq
 from footplate.store.sqlite.rows import insert_rows
-from footplate.store.sqlite.transaction import Transaction
+from footplate.store.sqlite.transaction import Transaction, delete_rows
 from footplate.store.upcast import upcast
 from footplate.store.values import Encoded, Frame, Lease, Stored
 
@@ -44,15 +44,7 @@ def append(tx: Transaction, session: SessionId, epoch: int, expected_seq: int, e
     if head is None:
         raise WrongEpoch(session, epoch, 0)
     check_place(session, epoch=epoch, expected=expected_seq, head_epoch=head.epoch, head_seq=head.last_seq)
-    change = fold(head.index, (entry.envelope for entry in entries))
-    head.index = change.index
-    head.last_seq = entries[-1].envelope.seq
-    num = head.num
-    tx.add_events(
-        head,
-        [(num, entry.envelope.seq, epoch, SCHEMA_VERSION, entry.body) for entry in entries],
-        change.requests,
-    )
+    tx.add_events(head, entries)
     return head.last_seq
 
 
@@ -81,9 +73,8 @@ def hide(tx: Transaction, session: SessionId) -> int | None:
     tx.flush()
     tx.heads.drop(session)
     tx.connection.execute("UPDATE logs SET session = NULL WHERE num = ?", (head.num,))
-    tx.connection.execute("DELETE FROM session_rows WHERE log = ?", (head.num,))
-    tx.connection.execute("DELETE FROM request_rows WHERE log = ?", (head.num,))
-    tx.rung.add(session_bell(session))
+    delete_rows(tx.connection, head.num)
+    tx.rung.add(head.bell)
     return head.num
 
 
@@ -132,6 +123,11 @@ def read_log(connection: sqlite3.Connection, num: int, session: SessionId, after
             break
     cursor.close()
     return rows
+
+
+def is_full(rows: list[Stored]) -> bool:
+    """Whether a read of the usual length may have stopped before the end."""
+    return len(rows) >= READ_LIMIT or sum(len(row.body) for row in rows) >= READ_BYTES
 
 
 def read_frames(connection: sqlite3.Connection, session: SessionId, after: int, limit: int) -> list[Frame]:

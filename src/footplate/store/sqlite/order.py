@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar, TypeVarTuple
 
 from footplate.errors import FootplateError
 
 T = TypeVar("T")
 Subject = TypeVar("Subject")
+Given = TypeVarTuple("Given")
 _S_contra = TypeVar("_S_contra", contravariant=True)
 
 
@@ -18,10 +20,8 @@ class AnyOrder(Protocol[_S_contra]):
     """An order, whatever it gives back."""
 
     durable: bool
-
-    @property
-    def refused(self) -> bool:
-        """Whether it failed already."""
+    error: Exception | None
+    """Why it counts as not done."""
 
     def carry_out(self, subject: _S_contra) -> None:
         """Do it, in the thread. A refusal is kept for the caller; any other error is the thread's to deal with."""
@@ -34,43 +34,77 @@ class AnyOrder(Protocol[_S_contra]):
 
 
 class Order(Generic[Subject, T]):
-    """One call. The caller may be gone when it is done; that changes nothing for the work."""
+    """One call: an action, and what it takes beside its subject.
 
-    __slots__ = ("_action", "_error", "_future", "_results", "durable")
+    The caller may be gone when it is done; that changes nothing for the work.
+    """
 
-    def __init__(self, action: Callable[[Subject], T], future: asyncio.Future[T], *, durable: bool = False) -> None:
-        self._action = action
+    __slots__ = ("_action", "_future", "_given", "_result", "durable", "error")
+
+    def __init__(
+        self,
+        action: Callable[[Subject, *Given], T],
+        given: tuple[*Given],
+        future: asyncio.Future[T],
+        *,
+        durable: bool = False,
+    ) -> None:
+        self._action: Callable[..., T] = action
+        self._given = given
         self._future = future
-        self._results: list[T] = []
-        self._error: Exception | None = None
+        self._result: T
+        self.error: Exception | None = None
         self.durable = durable
-
-    @property
-    def refused(self) -> bool:
-        """Whether it failed already."""
-        return self._error is not None
 
     def carry_out(self, subject: Subject) -> None:
         """Do it (perhaps once more, after a rollback)."""
-        self._results.clear()
-        self._error = None
+        self.error = None
         try:
-            self._results.append(self._action(subject))
+            self._result = self._action(subject, *self._given)
         except FootplateError as refusal:
-            self._error = refusal
+            self.error = refusal
 
     def fail(self, error: Exception) -> None:
         """Count as not done."""
-        self._error = error
+        self.error = error
 
     def settle(self) -> None:
         """Tell the caller, if it still waits."""
         if self._future.done():
             return
-        if self._error is not None:
-            self._future.set_exception(self._error)
+        if self.error is not None:
+            self._future.set_exception(self.error)
         else:
-            self._future.set_result(self._results[0])
+            self._future.set_result(self._result)
+
+
+class Outbox(Generic[Subject]):
+    """Orders that are done, on their way to their callers: one wake-up of the loop for all that are there by then.
+
+    `count_done` is told on the loop how many they were.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, count_done: Callable[[int], None]) -> None:
+        self._loop = loop
+        self._count_done = count_done
+        self._done: deque[AnyOrder[Subject]] = deque()
+        self._called = False
+
+    def put(self, order: AnyOrder[Subject]) -> None:
+        """Send one on its way. From any thread."""
+        self._done.append(order)
+        if not self._called:
+            self._called = True
+            post(self._loop, self._empty)
+
+    def _empty(self) -> None:
+        """On the loop. What is put from here on calls again."""
+        self._called = False
+        count = 0
+        while self._done:
+            self._done.popleft().settle()
+            count += 1
+        self._count_done(count)
 
 
 def settle_all(orders: Iterable[AnyOrder[Subject]]) -> None:

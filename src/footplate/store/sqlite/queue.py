@@ -33,14 +33,12 @@ class SqliteQueue:
         self, body: bytes, *, key: str | None = None, lane: str = "", delay_s: float = 0.0, durable: bool = True
     ) -> Put:
         """Add a message, unless its key is known."""
-        return await self._writer.write(
-            lambda tx: _put(tx, self._namespace, body, key=key, lane=lane, delay_s=delay_s), durable=durable
-        )
+        return await self._writer.write(_put, self._namespace, body, key, lane, delay_s, durable=durable)
 
     async def claim(self, limit: int = 1, *, visibility_s: float = 30.0) -> list[Message]:
         """Hand out what is due, oldest first."""
         check_limit(limit)
-        return await self._writer.write(lambda tx: _claim(tx, self._namespace, limit, visibility_s))
+        return await self._writer.write(_claim, self._namespace, limit, visibility_s)
 
     async def take(self, limit: int = 1, *, visibility_s: float = 30.0) -> list[Message]:
         """As `claim`, and wait until there is at least one."""
@@ -48,23 +46,23 @@ class SqliteQueue:
             self._bells,
             queue_bell(self._namespace),
             lambda: self.claim(limit, visibility_s=visibility_s),
-            lambda: self._writer.write(lambda tx: _next_due_s(tx, self._namespace)),
+            lambda: self._writer.write(_next_due_s, self._namespace),
         )
 
     async def ack(self, message: Message, *, durable: bool = True) -> bool:
         """It is done."""
-        return await self._writer.write(lambda tx: _ack(tx, self._namespace, message), durable=durable)
+        return await self._writer.write(_ack, self._namespace, message, durable=durable)
 
     async def nack(self, message: Message, *, delay_s: float = 0.0) -> bool:
         """It is not done: hand it out again after the delay."""
-        return await self._writer.write(lambda tx: _nack(tx, self._namespace, message, delay_s))
+        return await self._writer.write(_nack, self._namespace, message, delay_s)
 
     async def size(self) -> int:
         """How many are not done."""
-        return await self._readers.read(lambda connection: _size(connection, self._namespace))
+        return await self._readers.read(_size, self._namespace)
 
 
-def _put(tx: Transaction, namespace: str, body: bytes, *, key: str | None, lane: str, delay_s: float) -> Put:
+def _put(tx: Transaction, namespace: str, body: bytes, key: str | None, lane: str, delay_s: float) -> Put:
     if key is not None:
         found = tx.connection.execute(
             "SELECT id FROM messages WHERE namespace = ? AND key = ?", (namespace, key)

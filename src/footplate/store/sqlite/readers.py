@@ -12,7 +12,7 @@ from typing import TypeVar
 from footplate.errors import StoreClosed
 from footplate.store.sqlite.faults import translate_fault
 from footplate.store.sqlite.file import StoreFile
-from footplate.store.sqlite.order import AnyOrder, Order, post
+from footplate.store.sqlite.order import AnyOrder, Given, Order, Outbox, post
 
 T = TypeVar("T")
 
@@ -25,23 +25,27 @@ class Readers:
         self._most = threads
         self._loop = asyncio.get_running_loop()
         self._orders: SimpleQueue[AnyOrder[sqlite3.Connection] | None] = SimpleQueue()
+        self._outbox: Outbox[sqlite3.Connection] = Outbox(self._loop, self._count_done)
         self._threads: list[threading.Thread] = []
         self._busy = 0
         self._closing = False
         self._ended = 0
         self._all_ended: asyncio.Future[None] = self._loop.create_future()
 
-    async def read(self, action: Callable[[sqlite3.Connection], T]) -> T:
+    async def read(self, action: Callable[[sqlite3.Connection, *Given], T], *given: *Given) -> T:
         """Carry out something that only reads."""
+        return await self.order(action, *given)
+
+    def order(self, action: Callable[[sqlite3.Connection, *Given], T], *given: *Given) -> asyncio.Future[T]:
+        """As `read`, to be waited for later."""
         if self._closing:
             raise StoreClosed(str(self._file.path))
         future: asyncio.Future[T] = self._loop.create_future()
-        future.add_done_callback(self._count_done)
         self._busy += 1
         if self._busy > len(self._threads) and len(self._threads) < self._most:
             self._start()
-        self._orders.put(Order(action, future))
-        return await future
+        self._orders.put(Order(action, given, future))
+        return future
 
     async def stop(self) -> None:
         """Carry out what was ordered, and end."""
@@ -55,8 +59,8 @@ class Readers:
         for thread in self._threads:
             thread.join()
 
-    def _count_done(self, _future: asyncio.Future[T]) -> None:
-        self._busy -= 1
+    def _count_done(self, count: int) -> None:
+        self._busy -= count
 
     def _start(self) -> None:
         thread = threading.Thread(target=self._run, name=f"footplate-store-read-{len(self._threads)}", daemon=True)
@@ -72,7 +76,7 @@ class Readers:
                     order.carry_out(connection)
                 except Exception as error:  # noqa: BLE001 - it is told to the caller; the thread must go on
                     order.fail(translate_fault(error, self._file.path))
-                post(self._loop, order.settle)
+                self._outbox.put(order)
         finally:
             if connection is not None:
                 connection.close()

@@ -42,7 +42,21 @@ class Step:
         return replace(self.done, more=not all(whole))
 
     def purge(self) -> bool:
-        """Remove the rows of sessions that were deleted; True when none is left."""
+        """Remove the rows of sessions and journals that were deleted; True when none is left."""
+        return self._purge_logs() and self._purge_journals()
+
+    def _purge_journals(self) -> bool:
+        while self._left > 0:
+            found = self._tx.connection.execute("SELECT num FROM journals_gone LIMIT 1").fetchone()
+            if found is None:
+                return True
+            removed = self._remove("entries", "journal = ?", found[0])
+            self.done = replace(self.done, journal=self.done.journal + removed)
+            if self._left > 0:
+                self._tx.connection.execute("DELETE FROM journals_gone WHERE num = ?", found)
+        return False
+
+    def _purge_logs(self) -> bool:
         while self._left > 0:
             found = self._tx.connection.execute(f"SELECT num FROM logs WHERE {PURGED} LIMIT 1").fetchone()
             if found is None:
@@ -61,14 +75,16 @@ class Step:
         before = self._tx.clock() - policy.closed_sessions_age_s
         while self._left > 0:
             found = self._tx.connection.execute(
-                "SELECT session FROM session_rows WHERE state = 'closed' AND updated_at < ? LIMIT 1", (before,)
+                """SELECT session FROM session_rows JOIN log_ends USING (log)
+                WHERE state = 'closed' AND updated_at < ?1 AND time < ?1 LIMIT 1""",
+                (before,),
             ).fetchone()
             if found is None:
                 return True
             hide(self._tx, SessionId(found[0]))
             self._left -= 1
             self.done = replace(self.done, sessions=self.done.sessions + 1)
-            self.purge()
+            self._purge_logs()
         return False
 
     def _cut_frames(self, policy: RetentionPolicy) -> bool:
@@ -158,5 +174,5 @@ def retain(tx: Transaction, policy: RetentionPolicy, budget: int) -> Retained:
 
 
 def purge(tx: Transaction, budget: int) -> bool:
-    """Remove rows of deleted sessions; True when none is left."""
+    """Remove rows of deleted sessions and journals; True when none is left."""
     return Step(tx, budget).purge()

@@ -15,25 +15,26 @@ from footplate.errors import InvalidValue, StoreError, StoreFailed, UnknownSessi
 from footplate.events.codec import decode_envelope
 from footplate.events.ids import SessionId
 from footplate.events.model import Envelope
-from footplate.store.base import BUDGET, READ_LIMIT, Lines
+from footplate.store.base import BUDGET, LIST_LIMIT, READ_LIMIT, Lines
 from footplate.store.bells import Bells, session_bell
 from footplate.store.entries import check_limit, check_range, prepare_entries
 from footplate.store.follow import follow
 from footplate.store.migrations.runner import copy_database
+from footplate.store.paging import make_page
 from footplate.store.projection import Folding
 from footplate.store.sqlite import imports, index, logs, retention
 from footplate.store.sqlite.check import find_damage
 from footplate.store.sqlite.documents import SqliteDocuments
 from footplate.store.sqlite.faults import translate_fault
 from footplate.store.sqlite.file import StoreFile
-from footplate.store.sqlite.journal import SqliteJournal
+from footplate.store.sqlite.journal import SqliteJournal, Tails, list_journals
 from footplate.store.sqlite.queue import SqliteQueue
 from footplate.store.sqlite.readers import Readers
 from footplate.store.sqlite.syncer import PERIOD_S
 from footplate.store.sqlite.writer import Writer
 from footplate.store.transfer import Reader, each, write_line, write_title
 from footplate.store.upcast import upcast
-from footplate.store.values import Encoded, Frame, Lease, Retained, RetentionPolicy, Stored
+from footplate.store.values import Encoded, Frame, JournalRow, Lease, Page, Retained, RetentionPolicy, Stored
 
 READERS = 2
 IMPORT_CHUNK = 500
@@ -52,6 +53,7 @@ class SqliteStore:
         self._writer = Writer(file, self._bells, clock, sync_period_s)
         self._readers = Readers(file, READERS)
         self._slow = Readers(file, 1)
+        self._tails = Tails(self._readers, self._bells)
         self._closing: asyncio.Task[None] | None = None
         self.projections = index.SqliteProjections(self._readers)
 
@@ -103,7 +105,7 @@ class SqliteStore:
 
     async def claim(self, session: SessionId) -> Lease:
         """Become the one writer of a session."""
-        return await self._writer.write(lambda tx: logs.claim(tx, session), durable=True)
+        return await self._writer.write(logs.claim, session, durable=True)
 
     async def append(
         self,
@@ -116,9 +118,7 @@ class SqliteStore:
     ) -> int:
         """Add events, all or none, after the one numbered `expected_seq`; the number of the last."""
         entries = prepare_entries(session, epoch, expected_seq, events)
-        return await self._writer.write(
-            lambda tx: logs.append(tx, session, epoch, expected_seq, entries), durable=durable
-        )
+        return await self._writer.write(logs.append, session, epoch, expected_seq, entries, durable=durable)
 
     async def sync(self) -> None:
         """Return when everything that was written before is safe from a power cut."""
@@ -129,7 +129,7 @@ class SqliteStore:
     ) -> list[Stored]:
         """The events after a number."""
         check_range(after, limit)
-        return await self._readers.read(lambda connection: logs.read(connection, session, after, limit, epoch))
+        return await self._readers.read(logs.read, session, after, limit, epoch)
 
     async def tail(
         self, session: SessionId, after: int = 0, *, epoch: int | None = None
@@ -137,27 +137,36 @@ class SqliteStore:
         """The events after a number, and then each new one as it comes."""
         if epoch is not None:
             await self.read(session, after, 1, epoch=epoch)
-        async for stored in follow(self._bells, session_bell(session), after, lambda at: self.read(session, at)):
+        key = session_bell(session)
+        async for stored in follow(self._bells, key, after, lambda at: self.read(session, at), logs.is_full):
             yield stored
 
     async def last_seq(self, session: SessionId) -> int:
         """The number of the last event; 0 when there is none."""
-        return await self._readers.read(lambda connection: logs.last_seq(connection, session))
+        return await self._readers.read(logs.last_seq, session)
 
     async def append_frames(self, session: SessionId, frames: Sequence[Frame]) -> None:
         """Keep raw frames of a session that was claimed."""
-        await self._writer.write(lambda tx: logs.append_frames(tx, session, frames))
+        await self._writer.write(logs.append_frames, session, frames)
 
     async def read_frames(self, session: SessionId, after: int = 0, limit: int = READ_LIMIT) -> list[Frame]:
         """The frames kept for events after that number."""
         check_range(after, limit)
-        return await self._readers.read(lambda connection: logs.read_frames(connection, session, after, limit))
+        return await self._readers.read(logs.read_frames, session, after, limit)
 
     # -------------------------------------------------------------------------------------------- beside
 
     def journal(self, name: str) -> SqliteJournal:
         """The journal of that name."""
-        return SqliteJournal(name, self._writer, self._readers)
+        return SqliteJournal(name, self._writer, self._readers, self._tails)
+
+    async def journals(
+        self, prefix: str = "", *, after: str | None = None, limit: int = LIST_LIMIT
+    ) -> Page[JournalRow]:
+        """The journals whose names begin so, in order of names."""
+        check_limit(limit)
+        rows = await self._readers.read(list_journals, prefix, after or "", limit + 1)
+        return make_page(rows, limit, lambda row: row.name)
 
     def documents(self, namespace: str) -> SqliteDocuments:
         """The documents of a namespace."""
@@ -179,18 +188,18 @@ class SqliteStore:
     async def _rebuild(self, num: int, session: SessionId) -> bool:
         """Most of it is folded beside the writer, which then only folds what came since."""
         folding = await self._slow.read(lambda connection: index.fold_log(connection, num, Folding(session)))
-        return await self._writer.write(lambda tx: index.replace_rows(tx, num, folding))
+        return await self._writer.write(index.replace_rows, num, folding)
 
     async def retain(self, policy: RetentionPolicy, budget: int = BUDGET) -> Retained:
         """One step of retention."""
         check_limit(budget)
-        return await self._writer.write(lambda tx: retention.retain(tx, policy, budget))
+        return await self._writer.write(retention.retain, policy, budget)
 
     async def delete_session(self, session: SessionId) -> bool:
         """Remove a session with its log, frames and rows."""
-        if await self._writer.write(lambda tx: logs.hide(tx, session), durable=True) is None:
+        if await self._writer.write(logs.hide, session, durable=True) is None:
             return False
-        while not await self._writer.write(lambda tx: retention.purge(tx, BUDGET)):
+        while not await self._writer.write(retention.purge, BUDGET):
             continue
         return True
 
@@ -225,19 +234,19 @@ class SqliteStore:
                     rows = []
             reader.finish()
             await self._add_imported(num, rows)
-            await self._writer.write(lambda tx: imports.finish(tx, num, folding, epoch), durable=True)
+            await self._writer.write(imports.finish, num, folding, epoch, durable=True)
         except BaseException:
             with suppress(StoreError):  # a store that fails or closes meanwhile does it when it is opened next
-                await asyncio.shield(self._writer.write(lambda tx: imports.abandon_one(tx, num)))
+                await asyncio.shield(self._writer.write(imports.abandon_one, num))
             raise
         return reader.session
 
     async def _add_imported(self, num: int, rows: Sequence[tuple[Stored, int]]) -> None:
-        await self._writer.write(lambda tx: imports.add(tx, num, rows))
+        await self._writer.write(imports.add, num, rows)
 
     async def backup(self, path: Path) -> int:
         """Write a consistent copy beside the running work; its size in bytes."""
-        return await self._slow.read(lambda connection: _back_up(connection, path))
+        return await self._slow.read(_back_up, path)
 
     async def check(self) -> tuple[str, ...]:
         """Look at everything; what is wrong, one line each."""

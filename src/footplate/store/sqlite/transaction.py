@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
-from footplate.store.bells import session_bell
-from footplate.store.projection import RequestRow, SessionRow
+from footplate.events.model import SCHEMA_VERSION, Envelope
+from footplate.store.bells import journal_bell
+from footplate.store.projection import LISTED, RequestRow, SessionRow, fold
 from footplate.store.sqlite.heads import Head, Heads
-from footplate.store.sqlite.rows import Row, insert_rows
+from footplate.store.sqlite.rows import Value, insert_rows, insert_values
+from footplate.store.values import Encoded
 
-EVENTS = "INSERT INTO events (log, seq, epoch, version, body)"
+# An insert that fails undoes the whole group, and so SQLite need not be ready to undo it alone.
+ENTRIES = "INSERT OR ROLLBACK INTO entries (journal, number, time, total, body)"
+EVENTS = "INSERT OR ROLLBACK INTO events (log, seq, epoch, version, body)"
+ENDS = "REPLACE INTO log_ends (log, epoch, seq, time)"
 SESSIONS = "REPLACE INTO session_rows (log, session, state, engine, cwd, open_requests, updated_at, row)"
 REQUESTS = """INSERT INTO request_rows (log, request, session, kind, state, detached, opened_at, row)"""
 _RENEW = """ ON CONFLICT (log, request) DO UPDATE SET kind = excluded.kind, state = excluded.state,
  detached = excluded.detached, opened_at = excluded.opened_at, row = excluded.row"""
+
+JOURNALS_KEPT = 1_024
 
 _encode = msgspec.json.Encoder().encode
 
@@ -32,33 +39,75 @@ class Transaction:
         self.frames_total: int | None = None
         self.rung: set[str] = set()
         self.swept_journal = 0
-        self._events: list[Row] = []
-        self._heads: dict[int, Head] = {}
+        self._entries: list[Value] = []
+        self._events: list[Value] = []
+        self._ends: dict[int, Envelope] = {}
+        self._sessions: dict[int, Head] = {}
         self._requests: dict[tuple[int, str], RequestRow] = {}
 
     def begin(self) -> None:
         """Take the file's write lock."""
+        self.heads.trim()
+        if len(self.journals) > JOURNALS_KEPT:
+            self.journals.clear()
         self.connection.execute("BEGIN IMMEDIATE")
 
-    def add_events(self, head: Head, rows: Iterable[Row], requests: Sequence[RequestRow]) -> None:
-        """Events that were put on a head, and the rows of requests that they changed."""
-        self._events.extend(rows)
-        self._heads[head.num] = head
-        for request in requests:
+    def add_events(self, head: Head, entries: Sequence[Encoded]) -> None:
+        """Put events on a head, and fold them into its index if they change more than its place and time."""
+        num, folds = head.num, not head.listed
+        for entry in entries:
+            envelope = entry.envelope
+            self._events += (num, envelope.seq, envelope.epoch, SCHEMA_VERSION, entry.body)
+            if type(envelope.event) in LISTED:
+                folds = True
+        head.last_seq = envelope.seq
+        self._ends[num] = envelope
+        self.rung.add(head.bell)
+        if folds:
+            self._fold(head, entries)
+
+    def _fold(self, head: Head, entries: Sequence[Encoded]) -> None:
+        change = fold(head.index, [entry.envelope for entry in entries])
+        head.index, head.listed = change.index, True
+        self._sessions[head.num] = head
+        for request in change.requests:
             self._requests[head.num, request.id] = request
-        self.rung.add(session_bell(head.index.session.session))
+
+    def add_entries(self, head: JournalHead, bodies: Sequence[bytes]) -> None:
+        """Put entries on the end of a journal."""
+        now = self.clock()
+        for body in bodies:
+            head.last += 1
+            head.total += len(body)
+            self._entries += (head.num, head.last, now, head.total, body)
+        self.rung.add(head.bell)
 
     def flush(self) -> None:
-        """Write what was gathered; an order that looks at events or rows itself calls this first."""
+        """Write what was gathered; an order that looks at events, rows or entries itself calls this first."""
+        if self._entries:
+            insert_values(self.connection, ENTRIES, 5, self._entries)
+            self._entries.clear()
         if self._events:
-            insert_rows(self.connection, EVENTS, self._events)
-            self._events.clear()
-        if self._heads:
-            write_sessions(self.connection, [(num, head.index.session) for num, head in self._heads.items()])
-            self._heads.clear()
+            self._flush_events()
+
+    def _flush_events(self) -> None:
+        insert_values(self.connection, EVENTS, 5, self._events)
+        ends: list[Value] = []
+        for num, last in self._ends.items():
+            ends += (num, last.epoch, last.seq, last.time)
+        write_ends(self.connection, ends)
+        if self._sessions:
+            write_sessions(self.connection, [(num, head.index.session) for num, head in self._sessions.items()])
         if self._requests:
             write_requests(self.connection, [(num, request) for (num, _), request in self._requests.items()])
-            self._requests.clear()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._entries.clear()
+        self._events.clear()
+        self._ends.clear()
+        self._sessions.clear()
+        self._requests.clear()
 
     def commit(self) -> None:
         """Write what was gathered, and let readers see it."""
@@ -67,9 +116,7 @@ class Transaction:
 
     def roll_back(self) -> None:
         """Undo all of it. What is in memory is read from the file again."""
-        self._events.clear()
-        self._heads.clear()
-        self._requests.clear()
+        self._forget()
         self.rung.clear()
         self.heads.clear()
         self.journals.clear()
@@ -77,19 +124,19 @@ class Transaction:
         if self.connection.in_transaction:
             self.connection.execute("ROLLBACK")
 
-    def take_rung(self) -> frozenset[str]:
+    def take_rung(self) -> set[str]:
         """The bells to ring for this group."""
-        rung = frozenset(self.rung)
-        self.rung.clear()
+        rung, self.rung = self.rung, set()
         return rung
 
 
 class JournalHead:
     """The end of one journal: its row number, last entry, and the running sum of sizes."""
 
-    __slots__ = ("last", "num", "total")
+    __slots__ = ("bell", "last", "num", "total")
 
-    def __init__(self, num: int, last: int, total: int) -> None:
+    def __init__(self, name: str, num: int, last: int, total: int) -> None:
+        self.bell = journal_bell(name)
         self.num = num
         self.last = last
         self.total = total
@@ -107,6 +154,11 @@ def write_sessions(connection: sqlite3.Connection, rows: Sequence[tuple[int, Ses
     )
 
 
+def write_ends(connection: sqlite3.Connection, values: list[Value]) -> None:
+    """Write where logs end: for each its number, and the epoch, number and time of its last event."""
+    insert_values(connection, ENDS, 4, values)
+
+
 def write_requests(connection: sqlite3.Connection, rows: Sequence[tuple[int, RequestRow]]) -> None:
     """Write rows of requests; one that was there keeps its place."""
     insert_rows(
@@ -118,3 +170,10 @@ def write_requests(connection: sqlite3.Connection, rows: Sequence[tuple[int, Req
         ],
         tail=_RENEW,
     )
+
+
+def delete_rows(connection: sqlite3.Connection, num: int) -> None:
+    """Take a log out of the index."""
+    connection.execute("DELETE FROM session_rows WHERE log = ?", (num,))
+    connection.execute("DELETE FROM request_rows WHERE log = ?", (num,))
+    connection.execute("DELETE FROM log_ends WHERE log = ?", (num,))

@@ -13,7 +13,7 @@ from footplate.errors import StoreBusy, StoreClosed, StoreFailed
 from footplate.store.bells import Bells
 from footplate.store.sqlite.faults import repeat_fault, translate_fault
 from footplate.store.sqlite.file import StoreFile
-from footplate.store.sqlite.order import AnyOrder, Order, post, settle_all
+from footplate.store.sqlite.order import AnyOrder, Given, Order, post, settle_all
 from footplate.store.sqlite.syncer import Syncer
 from footplate.store.sqlite.transaction import Transaction
 
@@ -41,14 +41,16 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="footplate-store-write", daemon=True)
         self._thread.start()
 
-    def write(self, action: Callable[[Transaction], T], *, durable: bool = False) -> asyncio.Future[T]:
+    def write(
+        self, action: Callable[[Transaction, *Given], T], *given: *Given, durable: bool = False
+    ) -> asyncio.Future[T]:
         """Order an action; done when it is committed, or when it is synced too."""
         if self._closing:
             raise StoreClosed(str(self._file.path))
         future: asyncio.Future[T] = self._loop.create_future()
         if not self._gathered:
             self._loop.call_soon(self._hand_over)
-        self._gathered.append(Order(action, future, durable=durable))
+        self._gathered.append(Order(action, given, future, durable=durable))
         return future
 
     def _hand_over(self) -> None:
@@ -120,8 +122,10 @@ class Writer:
         except BaseException:
             transaction.roll_back()
             raise
-        waiting = [order for order in orders if order.durable and not order.refused]
-        ready = [order for order in orders if not order.durable or order.refused]
+        waiting: list[AnyOrder[Transaction]] = []
+        ready: list[AnyOrder[Transaction]] = []
+        for order in orders:
+            (waiting if order.durable and order.error is None else ready).append(order)
         self._syncer.committed(waiting)
         rung = self._bells.heard(transaction.take_rung())
         if ready or rung:

@@ -57,18 +57,31 @@ def test_a_permission_shows_what_runs_and_every_way_to_answer() -> None:
             call=ToolCallId("t-1"),
             input=raw(INPUT),
             options=(
-                RequestOption(id="allow", label="Allow once", kind="allow_once"),
+                RequestOption(id="allow", label="Allow once", kind="allow_once", means=Allow()),
                 RequestOption(
-                    id="suggestion:0", label="Allow Bash(touch q *) always (local settings)", kind="allow_always"
+                    id="suggestion:0",
+                    label="Allow Bash(touch q *) always (local settings)",
+                    kind="allow_always",
+                    means=Allow(scope="always", suggestion=0),
                 ),
                 RequestOption(
-                    id="suggestion:1", label="Switch to mode acceptEdits for this session", kind="allow_session"
+                    id="suggestion:1",
+                    label="Switch to mode acceptEdits for this session",
+                    kind="allow_session",
+                    means=Allow(scope="session", suggestion=1),
                 ),
-                RequestOption(id="deny", label="Deny", kind="deny"),
-                RequestOption(id="deny_and_stop", label="Deny and stop", kind="deny_and_stop"),
+                RequestOption(id="deny", label="Deny", kind="deny", means=Deny()),
+                RequestOption(
+                    id="deny_and_stop", label="Deny and stop", kind="deny_and_stop", means=Deny(interrupt=True)
+                ),
             ),
             suggestions=(
-                Suggestion(label="Allow Bash(touch q *) always (local settings)", destination="local", raw=raw(RULE)),
+                Suggestion(
+                    label="Allow Bash(touch q *) always (local settings)",
+                    destination="local",
+                    raw=raw(RULE),
+                    allows="Allow Bash(touch q *)",
+                ),
                 Suggestion(label="Switch to mode acceptEdits for this session", destination="session", raw=raw(MODE)),
             ),
         )
@@ -92,14 +105,20 @@ def test_a_permission_shows_what_runs_and_every_way_to_answer() -> None:
             {
                 "behavior": "allow",
                 "updatedInput": INPUT,
-                "updatedPermissions": [RULE, {**RULE, "destination": "session"}],
+                "updatedPermissions": [RULE],
             },
         ),
         (
             REQUEST,
             Allow(scope="session"),
-            {"behavior": "allow", "updatedInput": INPUT, "updatedPermissions": [{**RULE, "destination": "session"}]},
+            {"behavior": "allow", "updatedInput": INPUT},
         ),
+        (
+            REQUEST,
+            Allow(scope="session", suggestion=1),
+            {"behavior": "allow", "updatedInput": INPUT, "updatedPermissions": [MODE]},
+        ),
+        (REQUEST, Allow(scope="exact"), {"behavior": "allow", "updatedInput": INPUT}),
         (
             REQUEST,
             Allow(scope="always", suggestion=1),
@@ -145,7 +164,7 @@ def test_an_answer_becomes_what_both_versions_take(request_: Request, answer: An
 
 def test_an_option_or_a_suggestion_that_does_not_exist_is_refused() -> None:
     with pytest.raises(InvalidValue, match="one of allow, deny"):
-        chosen(REQUEST, "maybe")
+        chosen(REQUEST, Choose(option="maybe"))
     with pytest.raises(InvalidValue, match="below 2"):
         answer_frame(REQUEST, Allow(scope="always", suggestion=2))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -22,6 +23,8 @@ SESSION = EngineSessionId("11111111-1111-4111-8111-111111111111")
 PROMPT = PromptId("p1")
 CALL = ToolCallId("toolu_1")
 
+Record = Mapping[str, object]
+
 
 def uuid_of(number: int) -> str:
     return f"00000000-0000-4000-8000-{number:012d}"
@@ -31,18 +34,18 @@ def line(**fields: object) -> bytes:
     return msgspec.json.encode(fields) + b"\n"
 
 
-def said(number: int, content: list[dict[str, object]], *, message: str, stop: str | None = None) -> dict[str, object]:
+def said(number: int, content: Sequence[Record], *, message: str, stop: str | None = None) -> Record:
     body = {"role": "assistant", "id": message, "model": "m", "content": content, "stop_reason": stop}
     return {"type": "assistant", "uuid": uuid_of(number), "message": body}
 
 
-def result(number: int) -> dict[str, object]:
+def result(number: int) -> Record:
     content = [{"type": "tool_result", "tool_use_id": CALL, "content": "hello"}]
     return {"type": "user", "uuid": uuid_of(number), "message": {"role": "user", "content": content}}
 
 
 ASKED = {"type": "user", "uuid": prompt_uuid(PROMPT), "message": {"role": "user", "content": "do it"}}
-TURN = [
+TURN: list[Record] = [
     ASKED,
     said(1, [{"type": "text", "text": "I look."}], message="m1"),
     said(2, [{"type": "tool_use", "id": CALL, "name": "Bash", "input": {}}], message="m1", stop="tool_use"),
@@ -58,7 +61,7 @@ def where(tmp_path: Path) -> Where:
     return Where(session=SESSION, cwd="/w", environ={"HOME": str(tmp_path)}, ended=frozenset({"gone"}))
 
 
-def rejoin(where: Where, entries: list[dict[str, object]], standing: Standing) -> ClaudeRejoining:
+def rejoin(where: Where, entries: Sequence[Record], standing: Standing) -> ClaudeRejoining:
     """The file as the CLI has it, each entry below the one before."""
     folder = Path(where.environ["HOME"]) / ".claude" / "projects" / folder_name("/w")
     folder.mkdir(parents=True, exist_ok=True)
@@ -75,7 +78,7 @@ def uuids(block: Block) -> list[str]:
     return [msgspec.json.decode(each)["uuid"] for each in block.lines.splitlines()]
 
 
-def stream(*entries: dict[str, object]) -> Block:
+def stream(*entries: Record) -> Block:
     return Block(b"".join(line(**entry, session_id=SESSION) for entry in entries))
 
 
@@ -145,7 +148,7 @@ def test_a_turn_whose_file_is_at_an_end_is_over_when_the_cli_says_nothing(where:
 
 
 @pytest.mark.parametrize("entries", [TURN[:3], TURN[:4]], ids=["a call runs", "the model is asked"])
-def test_a_turn_that_goes_on_is_not_ended_by_silence(where: Where, entries: list[dict[str, object]]) -> None:
+def test_a_turn_that_goes_on_is_not_ended_by_silence(where: Where, entries: Sequence[Record]) -> None:
     rejoining = rejoin(where, entries, OPEN)
     rejoining.sift(stream({"type": "control_response", "response": {}}))
     assert rejoining.silence() == Block()

@@ -56,6 +56,11 @@ def request_lines(request: Request, detail: ToolDetail | None, *, indent: int = 
             found.append(Line(f"in {flat(request.plan_file)}", "dim", indent + 1))
         return [*found, *(Line(f"asks to allow: {flat(each)}", "dim", indent + 1) for each in request.allowed_prompts)]
     found = [Line(f"? {flat(request.tool) or 'the agent'} asks: {flat(request.title)}{who}", "warning", indent)]
+    return [*found, *_permission_lines(request, detail, indent)]
+
+
+def _permission_lines(request: Request, detail: ToolDetail | None, indent: int) -> list[Line]:
+    found: list[Line] = []
     found += lines_of(request.description, "dim", indent=indent + 1) if request.description else []
     found += [Line(flat(request.reason), "dim", indent + 1)] if request.reason else []
     found += [Line(f"outside: {flat(request.blocked_path)}", "dim", indent + 1)] if request.blocked_path else []
@@ -63,8 +68,12 @@ def request_lines(request: Request, detail: ToolDetail | None, *, indent: int = 
         found += diff_lines(detail, indent=indent + 1)
     else:
         found += shorten(_input_lines(request, indent + 1), MOST_INPUT)
+    if request.plan_prompt:
+        asked = f"the agent describes it as what the plan asked for: {flat(request.plan_prompt)}"
+        found.append(Line(f"{asked}; p allows exactly this for the session", "dim", indent + 1))
     if request.suggestions:
-        found.append(Line(f"s is, for this session only: {flat(request.suggestions[0].label)}", "dim", indent + 1))
+        first = request.suggestions[0]
+        found.append(Line(f"s is, for this session only: {flat(first.allows or first.label)}", "dim", indent + 1))
     return found
 
 
@@ -125,10 +134,12 @@ class Dialogue:
         if self.stage in ("rule", "mode"):
             return "a number chooses, Esc goes back"
         if self.request.kind == "plan":
-            return "y approve · m approve and choose a mode · r revise · x stop"
+            granting = " · p approve and allow what it asks for" if self.request.allowed_prompts else ""
+            return f"y approve{granting} · m approve and choose a mode · r revise · x stop"
         if self.request.kind == "question":
             return self._question_hint()
-        return "y once · s session · a always · e edit · n deny · x deny and stop"
+        exactly = " · p exactly this" if self.request.plan_prompt else ""
+        return f"y once · s session{exactly} · a always · e edit · n deny · x deny and stop"
 
     def _question_hint(self) -> str:
         question = self.question
@@ -169,6 +180,8 @@ class Dialogue:
                 return Give(Allow())
             case "s":
                 return Give(Allow(scope="session"))
+            case "p" if self.request.plan_prompt:
+                return Give(Allow(scope="exact"))
             case "a":
                 return self._always()
             case "e":
@@ -184,6 +197,8 @@ class Dialogue:
         match key:
             case "y":
                 return Give(Allow())
+            case "p" if self.request.allowed_prompts:
+                return Give(Allow(prompts=tuple(range(len(self.request.allowed_prompts)))))
             case "m" if self.modes:
                 self.stage = "mode"
                 return Stay(tuple(Line(f"{index} {mode}", "", 1) for index, mode in enumerate(self.modes, 1)))
@@ -319,10 +334,16 @@ def answer_words(answer: Answer) -> str:
     """What was answered, in a few words."""
     match answer:
         case Allow():
-            scope = {"once": "allowed once", "session": "allowed for the session", "always": "allowed always"}
+            scope = {
+                "once": "allowed once",
+                "exact": "allowed, exactly this, for the session",
+                "session": "allowed for the session",
+                "always": "allowed always",
+            }
+            granted = ", with what the plan asks for" if answer.prompts else ""
             changed = " with a changed input" if answer.updated_input is not None else ""
             mode = f", mode {answer.mode}" if answer.mode else ""
-            return f"{scope[answer.scope]}{changed}{mode}"
+            return f"{scope[answer.scope]}{changed}{mode}{granted}"
         case Deny():
             words = f": {flat(answer.message)}" if answer.message else ""
             return ("denied and stopped" if answer.interrupt else "denied") + words

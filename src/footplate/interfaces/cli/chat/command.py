@@ -9,6 +9,7 @@ import sys
 from typing import Final, NoReturn
 
 import click
+import msgspec
 
 from footplate.config.settings import load_settings
 from footplate.errors import ConfigError, FootplateError, RequestError
@@ -87,15 +88,24 @@ def _fail(problem: FootplateError) -> NoReturn:
 @click.option("--effort", default="", metavar="L", help="How hard the model thinks.")
 @click.option("--cwd", default="", metavar="D", help="The folder to work in; default: this one.")
 @click.option("--resume", default="", metavar="ID", help="Go on with a session of the engine: its id or resume line.")
+@click.option("--max-budget", type=float, metavar="USD", help="A limit of a new session: what it may cost.")
+@click.option("--max-turns", type=int, metavar="N", help="A limit of a new session: how many turns it may have.")
+@click.option(
+    "--on-limit",
+    type=click.Choice(["stop", "ask"]),
+    default="stop",
+    help="What a new session does at a limit: stop (default), or ask whether it may go on.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Events out and commands in as JSON lines, for programs.")
 @click.argument("session", default="")
-def chat_command(as_json: bool, **options: str) -> None:
+def chat_command(as_json: bool, **options: object) -> None:
     """Talk with an agent in this terminal: a new session, or SESSION (its id, its title, or the end of its id).
 
     What the agent asks is answered by key: y once, s for the session, a always, e edit the input first,
-    n deny, x deny and stop. Lines typed while it works are queued. /help lists the commands; !command
-    runs in the session's folder. Ctrl-C stops the turn, twice leaves; Ctrl-D leaves; the session stays.
-    In a second terminal the same session shows the same, and takes answers too.
+    n deny, x deny and stop; p grants what a plan asks for. Lines typed while it works are queued.
+    /help lists the commands; !command runs in the session's folder. Ctrl-C stops the turn, twice
+    leaves; Ctrl-D leaves; the session stays. In a second terminal the same session shows the same,
+    and takes answers too.
 
     \b
     Examples:
@@ -104,7 +114,7 @@ def chat_command(as_json: bool, **options: str) -> None:
       footplate chat --resume "claude --resume 0d5b..."
       printf 'permission\\ny\\n' | footplate chat --engine mock
     """
-    wanted = Wanted(**options)
+    wanted = msgspec.convert(options, Wanted)
     if wanted.session and wanted.resume:
         raise click.UsageError("SESSION and --resume name two sessions; give one of them")
     try:

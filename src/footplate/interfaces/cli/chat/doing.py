@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, Literal, assert_never
 
 import msgspec
@@ -93,6 +93,8 @@ class Doer:
                 return await self._change(room, action)
             case t.CancelPrompt():
                 return await self._cancel(room, action.number)
+            case t.Revoke():
+                return await self._revoke(room, action.number)
             case t.Show():
                 return Outcome(tuple(await self._show(room, action.what)))
             case t.Do():
@@ -140,6 +142,13 @@ class Doer:
         await self._do(room, c.WithdrawPrompt(key=new_ulid(), prompt=chosen.id))
         return Outcome()
 
+    async def _revoke(self, room: Room, number: int) -> Outcome:
+        rules = room.view.rules
+        if number > len(rules):
+            return Outcome((Line("✗ no such rule; /rules lists them", "failed"),))
+        await self._do(room, c.RevokeRule(key=new_ulid(), rule=rules[number - 1].id))
+        return Outcome()
+
     async def _act(self, room: Room, what: Literal["interrupt", "fork", "quit"]) -> Outcome:
         match what:
             case "interrupt":
@@ -173,16 +182,22 @@ class Doer:
             case "help":
                 return lines_of(t.HELP, "dim")
             case "queue":
-                waiting = [f"{n} {flat(text_of(each.content))}" for n, each in enumerate(view.queue, 1)]
-                return [Line(text, "", 1) for text in waiting] or [Line("nothing waits", "dim")]
+                return _numbered((text_of(each.content) for each in view.queue), "nothing waits")
             case "requests":
                 asked = [f"{each.state}: {each.request.kind} {flat(each.request.title)}" for each in view.requests]
                 return [Line(text, "", 1) for text in asked] or [Line("nothing is asked of you", "dim")]
+            case "rules":
+                return _numbered((each.label for each in view.rules), "nothing is allowed for the session")
             case "usage":
                 return [Line(text, "", 1) for text in (*usage_lines(view), *await self._context(room))]
             case _:
                 rows = (await self._backend.sessions())[:MOST_SESSIONS]
                 return [Line(session_line(row, here=view.session), "", 1) for row in rows]
+
+
+def _numbered(texts: Iterable[str], nothing: str) -> list[Line]:
+    """A list whose entries are named by number, or that there is none."""
+    return [Line(f"{n} {flat(text)}", "", 1) for n, text in enumerate(texts, 1)] or [Line(nothing, "dim")]
 
 
 def session_line(row: SessionRow, *, here: SessionId) -> str:

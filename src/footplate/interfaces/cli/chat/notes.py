@@ -74,7 +74,7 @@ def _compaction(event: m.CompactionEnded) -> list[Line]:
 
 def _limit(event: m.LimitReached) -> list[Line]:
     if event.status == "clear":
-        return []
+        return _dim(f"- {flat(event.text)}") if event.text else []
     words = "reached" if event.status == "reached" else "near"
     text = f": {flat(event.text)}" if event.text else ""
     return [Line(f"! limit {flat(event.name) or event.kind} {words}{text}{_until(event.resets_at)}", "warning")]
@@ -125,6 +125,8 @@ _TELLERS: Final[dict[type, Callable[..., list[Line]]]] = dict(
         _on(m.Unparsed, _unparsed),
         _on(m.RequestWithdrawn, lambda event: _dim(f"- the request is withdrawn: {flat(event.reason)}")),
         _on(m.RequestRejected, lambda event: [Line(f"✗ the agent refused the answer: {flat(event.reason)}", "failed")]),
+        _on(m.RuleAdded, lambda event: _dim(f"- from now on: {flat(event.rule.label)} (/rules, /revoke)")),
+        _on(m.RuleRevoked, lambda _: _dim("- a rule of the session is revoked")),
         _on(m.RequestUnanswered, lambda _: _dim("- the request ends unanswered")),
     )
 )

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
@@ -16,6 +16,7 @@ from footplate.config.settings import Settings
 from footplate.errors import InvalidValue, LinkLost, LockHeld, UnknownSession
 from footplate.events.ids import SessionId
 from footplate.runtime.backend import ChatBackend, HubBackend
+from footplate.runtime.limits import Limits
 from footplate.runtime.link import SOCKET_NAME, LinkServer
 from footplate.runtime.link_client import LinkBackend
 from footplate.runtime.run import RunRequest, choose_engine
@@ -37,6 +38,16 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     effort: str = ""
     cwd: str = ""
     resume: str = ""
+    max_budget: float | None = None
+    max_turns: int | None = None
+    on_limit: Literal["stop", "ask"] = "stop"
+
+    def limits(self) -> Limits:
+        """What the session may use. Raises `InvalidValue`."""
+        for name, value in (("max-budget", self.max_budget), ("max-turns", self.max_turns)):
+            if value is not None and not value > 0:
+                raise InvalidValue(name, value, "a number greater than 0")
+        return Limits(cost_usd=self.max_budget, turns=self.max_turns, on_reached=self.on_limit)
 
 
 @asynccontextmanager
@@ -76,7 +87,14 @@ async def choose_session(backend: ChatBackend, wanted: Wanted, settings: Setting
         if known is not None:
             return known
     cwd = os.path.abspath(wanted.cwd or ".")  # noqa: PTH100, ASYNC240 - asks no disk
-    spec = SessionSpec(engine=engine.name, cwd=cwd, model=wanted.model, mode=wanted.mode, effort=wanted.effort)
+    spec = SessionSpec(
+        engine=engine.name,
+        cwd=cwd,
+        model=wanted.model,
+        mode=wanted.mode,
+        effort=wanted.effort,
+        limits=wanted.limits(),
+    )
     return await backend.create(spec, resume=token)
 
 

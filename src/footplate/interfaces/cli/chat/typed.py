@@ -13,6 +13,7 @@ HELP: Final = """\
 /queue         what waits                      /cancel [N]  take back the Nth (the last) that waits
 /steer TEXT    into the running turn           /interrupt   stop the turn (Ctrl-C)
 /requests      what is asked of you            /usage       tokens, money, context
+/rules         what is allowed for the session /revoke N    take back the Nth of them
 /sessions      the sessions in the store       /fork        go on in a copy of this session
 /quit          leave (Ctrl-D)                  /help        this list
 !COMMAND       run it in the session's folder and show it to the agent
@@ -47,10 +48,16 @@ class CancelPrompt(msgspec.Struct, frozen=True):
     number: int | None = None
 
 
+class Revoke(msgspec.Struct, frozen=True):
+    """Take back what was allowed for the session: the numbered rule."""
+
+    number: int
+
+
 class Show(msgspec.Struct, frozen=True):
     """Tell something that is known."""
 
-    what: Literal["help", "queue", "requests", "usage", "sessions"]
+    what: Literal["help", "queue", "requests", "rules", "usage", "sessions"]
 
 
 class Do(msgspec.Struct, frozen=True):
@@ -69,7 +76,7 @@ class Nothing(msgspec.Struct, frozen=True):
     """An empty line."""
 
 
-Action = Say | Shell | Change | CancelPrompt | Show | Do | Mistake | Nothing
+Action = Say | Shell | Change | CancelPrompt | Revoke | Show | Do | Mistake | Nothing
 
 
 def parse_line(line: str) -> Action:
@@ -123,14 +130,21 @@ def _cancel(name: str, rest: str) -> Action:
     return Mistake(f"write the number of a prompt in /queue: /{name} 1")
 
 
+def _revoke(name: str, rest: str) -> Action:
+    if rest.isdecimal() and int(rest) > 0:
+        return Revoke(int(rest))
+    return Mistake(f"write the number of a rule in /rules: /{name} 1")
+
+
 def _steer(name: str, rest: str) -> Action:
     return Say(rest, "steer") if rest else Mistake(f"write what to say: /{name} TEXT")
 
 
 COMMANDS: Final[dict[str, Callable[[str, str], Action]]] = {
     **dict.fromkeys(("mode", "model", "effort", "title"), _change),
-    **dict.fromkeys(("help", "queue", "requests", "usage", "sessions"), _show),
+    **dict.fromkeys(("help", "queue", "requests", "rules", "usage", "sessions"), _show),
     **dict.fromkeys(("interrupt", "fork", "quit", "exit"), _do),
     "cancel": _cancel,
+    "revoke": _revoke,
     "steer": _steer,
 }

@@ -1,0 +1,57 @@
+"""What was allowed for a session: rules that we answer by, and rules that the engine holds for us."""
+
+from __future__ import annotations
+
+import msgspec
+
+from footplate.events.base import OptionalRaw
+from footplate.events.ids import RequestId, RuleId
+from footplate.events.requests import Allow, Answer, Choose, Deny, Destination, Request, Suggestion
+
+KEPT_BY_FOLDER: tuple[Destination, ...] = ("local", "project")
+"""Places whose rules an engine may not read in a folder that nobody has trusted: they are taken for the session too."""
+
+
+class SessionRule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """One thing that is allowed until the session ends or somebody takes it back.
+
+    `engine_rule` is held by the engine itself, in its own words: each of its processes is given it. Without one we
+    answer by it: a call of `tool` that is about this very `subject` (or has just this `input`), or that is, letter for
+    letter, what the `prompt` of an approved plan says. `kept` names the engine's settings in which the same rule
+    stands, too.
+    """
+
+    id: RuleId
+    label: str
+    tool: str = ""
+    subject: str = ""
+    input: OptionalRaw = None
+    prompt: str = ""
+    engine_rule: OptionalRaw = None
+    kept: Destination = ""
+    request: RequestId | None = None
+
+
+def meaning(request: Request, answer: Answer) -> Answer:
+    """The answer in full, where choosing an option says no more than its id."""
+    if isinstance(answer, Choose):
+        option = next((each for each in request.options if each.id == answer.option), None)
+        return option.means if option is not None and option.means is not None else answer
+    return answer
+
+
+def taken_suggestion(request: Request, answer: Allow | Deny) -> Suggestion | None:
+    """The suggestion that an answer takes; the first one when it names none."""
+    if not isinstance(answer, Allow) or answer.scope not in ("session", "always"):
+        return None
+    number = answer.suggestion or 0
+    return request.suggestions[number] if 0 <= number < len(request.suggestions) else None
+
+
+def held_for_session(request: Request, answer: Answer) -> Suggestion | None:
+    """The rule that an answer has the engine hold for the session, also one that it keeps in the folder's settings."""
+    answer = meaning(request, answer)
+    taken = taken_suggestion(request, answer) if isinstance(answer, Allow | Deny) else None
+    if taken is None or not taken.allows or not isinstance(answer, Allow):
+        return None
+    return taken if answer.scope == "session" or taken.destination in KEPT_BY_FOLDER else None

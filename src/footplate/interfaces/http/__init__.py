@@ -1,0 +1,1 @@
+"""The HTTP surface: resources, each in a file of its own, over the hub."""

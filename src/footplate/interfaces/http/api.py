@@ -1,0 +1,76 @@
+"""What stands behind the routes: the services that every handler may use, opened together and closed in order.
+
+A resource that needs something that lives (a table of processes, connections) gets an attribute here, opened in
+`open_api` on the stack: what was opened last is closed first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+from footplate.config.settings import Settings
+from footplate.host.files import Files
+from footplate.host.grounds import Grounds
+from footplate.interfaces.http.meters import Meters
+from footplate.interfaces.http.news import Attention
+from footplate.interfaces.http.routing import Route
+from footplate.runtime.access import Access
+from footplate.runtime.children import Children
+from footplate.runtime.hub import Hub
+from footplate.runtime.service import Service
+from footplate.runtime.services import Services
+from footplate.store.base import Store
+
+
+class Api:
+    """The services of one server."""
+
+    def __init__(self, service: Service, access: Access, *, children: Children) -> None:
+        self.hub: Hub = service.hub
+        self.services: Services = service.services
+        self.store: Store = service.services.store
+        self.settings: Settings = service.settings
+        self.data: Path = service.data
+        self.access = access
+        self.files = Files(Grounds.of(self.services.environ.get("HOME") or "/", self.settings.files.roots))
+        self.children = children
+        self.meters = Meters()
+        self.attention = Attention(self.store)
+        self.started_at = time.time()
+        self.agents_since: dict[str, float] = {}
+        """Since when a connection to an agent lives, on the monotonic clock; the doors of ACP note it here."""
+        self.routes: tuple[Route, ...] = ()
+        self.stopping = asyncio.Event()
+        self._endings: set[Callable[[], None]] = set()
+
+    def at_stop(self, end: Callable[[], None]) -> Callable[[], None]:
+        """Have this called when the server stops: a stream ends then. Returns what takes the wish back."""
+        self._endings.add(end)
+        if self.stopping.is_set():
+            end()
+        return lambda: self._endings.discard(end)
+
+    def stop(self) -> None:
+        """The server stops: every stream ends, so that its caller can come back elsewhere."""
+        self.stopping.set()
+        for end in tuple(self._endings):
+            end()
+
+
+@asynccontextmanager
+async def open_api(service: Service, access: Access) -> AsyncIterator[Api]:
+    """The services, for as long as the block lasts."""
+    async with AsyncExitStack() as stack:
+        services, processes = service.services, service.settings.processes
+        children = await stack.enter_async_context(
+            Children.open(services.keeper, services.store, settings=processes, environ=services.environ)
+        )
+        api = Api(service, access, children=children)
+        api.attention.follow(service.services.bulletin.subscribe)
+        stack.push_async_callback(api.attention.close)
+        stack.callback(api.stop)
+        yield api

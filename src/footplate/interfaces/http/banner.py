@@ -1,0 +1,74 @@
+"""What a starting server tells its operator: address, link, code for the phone, engines, folder."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import socket
+from collections.abc import Mapping
+from typing import Final
+
+import segno
+
+from footplate.config.settings import Settings
+from footplate.engines.catalog import engine_names, make_engine
+from footplate.errors import FootplateError
+from footplate.version import __version__
+
+ANYWHERE: Final = ("0.0.0.0", "::", "")
+WARNING: Final = """
+  ******************************************************************************************
+  *  WARNING: no token, and the address is not only yours. Whoever reaches it can run      *
+  *  commands as you. Inside a container the network is the boundary; elsewhere use        *
+  *  --token.                                                                              *
+  ******************************************************************************************
+"""
+
+
+def token_link(url: str, token: str) -> str:
+    """The page with the token in the fragment, which no browser sends and no server logs."""
+    return f"{url}/ui/#token={token}"
+
+
+def render_code(link: str) -> str:
+    """The link as a QR code of characters."""
+    text = io.StringIO()
+    segno.make(link, error="l").terminal(text, border=1, compact=True)
+    return text.getvalue()
+
+
+def reachable_url(url: str, host: str) -> str:
+    """The address as another machine would write it; bound to all addresses, that is the one packets leave from."""
+    if host not in ANYWHERE:
+        return url
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # sends nothing: the kernel only picks the way
+            name = str(probe.getsockname()[0])
+        except OSError:
+            return url
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{name}:{rest.rpartition(':')[2]}"
+
+
+def render_start(url: str, *, data: str, token: str, line: str) -> str:
+    """The lines that say where the server is and how to get in."""
+    lines = [f"Footplate {__version__} listens on {url}"]
+    if token:
+        link = token_link(url, token)
+        lines += [f"  link     {link}", render_code(link)]
+    lines += [f"  token    {line}", f"  data     {data}"]
+    return "\n".join(lines)
+
+
+async def find_engines(settings: Settings, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Each engine with its version and program, or why it cannot be used."""
+
+    async def look(name: str) -> str:
+        try:
+            found = await make_engine(name, settings.engines).locate(environ)
+        except FootplateError as problem:
+            return f"{name}: {problem.title.lower()}"
+        return f"{name} {found.version}" + (f" ({found.program})" if found.program else "")
+
+    return tuple(await asyncio.gather(*map(look, engine_names())))

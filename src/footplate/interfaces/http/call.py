@@ -1,0 +1,146 @@
+"""One call as a handler sees it: who calls, the decoded query and body, the services behind."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from typing import TypeVar
+from urllib.parse import parse_qsl
+
+import msgspec
+from starlette.requests import Request
+from starlette.types import Receive, Scope, Send
+from starlette.websockets import WebSocket
+
+from footplate.errors import BodyTooLarge, ClientTooSlow, InvalidValue, RequestError, UnsupportedMedia, WrongShape
+from footplate.events.ids import SessionId
+from footplate.interfaces.http.api import Api
+from footplate.interfaces.http.routing import JSON, Found
+from footplate.runtime.access import Grant
+from footplate.runtime.session import Session
+
+T = TypeVar("T")
+S = TypeVar("S", bound=msgspec.Struct)
+MB = 1024 * 1024
+
+
+class Gone(Exception):
+    """The caller hung up: nobody is there to be told anything."""
+
+
+class Call:
+    """What a handler gets. `api` holds the services, `grant` what the caller may do, `params` the path's parts."""
+
+    def __init__(self, api: Api, found: Found, grant: Grant, scope: Scope, receive: Receive, send: Send) -> None:
+        self.api = api
+        self.grant = grant
+        self.route = found.route
+        self.params = found.params
+        self._scope = scope
+        self._receive = receive
+        self._send = send
+
+    @property
+    def request(self) -> Request:
+        """Starlette's view of the call, for headers and the like."""
+        return Request(self._scope, self._receive, self._send)
+
+    @property
+    def socket(self) -> WebSocket:
+        """Starlette's view of a WebSocket's call; the handler accepts it."""
+        return WebSocket(self._scope, self._receive, self._send)
+
+    def header(self, name: str) -> str:
+        """A header's value; empty when it was not sent."""
+        wanted = name.lower().encode("latin-1")
+        return next((value.decode("latin-1") for key, value in self._scope["headers"] if key == wanted), "")
+
+    # ------------------------------------------------------------------------------------------ sessions
+
+    async def session(self) -> Session:
+        """The session that the path names. Raises `UnknownSession`, or `PermissionDenied` when it is out of reach."""
+        return await self.reach(SessionId(self.params["session"]))
+
+    async def reach(self, name: SessionId) -> Session:
+        """A session by its id, if the caller reaches it."""
+        live = await self.api.hub.get(name)
+        self.grant.require_session(live.id, live.spec.cwd)
+        return live
+
+    # ------------------------------------------------------------------------------------------ decoding
+
+    def read_query(self, shape: type[S]) -> S:
+        """The query as the struct. Raises `InvalidValue` (400)."""
+        return decode_query(self._scope["query_string"], shape)
+
+    async def read_body(self, shape: type[T]) -> T:
+        """The JSON body as the struct. Raises 415 for another content type, 400 for no JSON, 422 for another shape."""
+        given = self.header("content-type")
+        if given.partition(";")[0].strip().lower() != JSON:
+            raise UnsupportedMedia(given, JSON)
+        return decode_json(await self.read_bytes(self.api.settings.http.json_limit_mb * MB), shape)
+
+    async def read_bytes(self, limit: int) -> bytes:
+        """The whole body, if it is no larger than the limit. Raises `BodyTooLarge`."""
+        declared = self.header("content-length")
+        if declared.isdecimal() and int(declared) > limit:
+            raise BodyTooLarge(limit)
+        pieces: list[bytes] = []
+        size = 0
+        async for piece in self.stream():
+            size += len(piece)
+            if size > limit:
+                raise BodyTooLarge(limit)
+            pieces.append(piece)
+        return b"".join(pieces)
+
+    async def stream(self) -> AsyncGenerator[bytes, None]:
+        """The body as it comes, without a limit. Raises `ClientTooSlow` when it stands still, `Gone` on a hang-up."""
+        patience = self.api.settings.http.body_timeout_s
+        while True:
+            try:
+                async with asyncio.timeout(patience):
+                    message = await self._receive()
+            except TimeoutError:
+                raise ClientTooSlow(f"nothing of the body came for {patience:g} s; send it again") from None
+            if message["type"] == "http.disconnect":
+                raise Gone
+            if message.get("body"):
+                yield message["body"]
+            if not message.get("more_body"):
+                return
+
+
+def decode_json(raw: bytes, shape: type[T]) -> T:
+    """The JSON as the struct: no JSON is 400, another shape 422."""
+    try:
+        return msgspec.json.decode(raw, type=shape)
+    except msgspec.ValidationError as problem:
+        raise WrongShape(str(problem)) from problem
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        raise RequestError(f"the body is not JSON: {problem}") from problem
+
+
+def decode_query(raw: bytes, shape: type[S]) -> S:
+    """The query as the struct; a field that is a tuple takes every value of its name, any other the last."""
+    many = {field.encode_name: _takes_many(field.type) for field in msgspec.structs.fields(shape)}
+    given: dict[str, object] = {}
+    for name, value in parse_qsl(raw.decode("latin-1"), keep_blank_values=True):
+        if many.get(name):
+            values = given.setdefault(name, [])
+            if isinstance(values, list):
+                values.append(value)
+        elif name in many:
+            given[name] = value
+    try:
+        return msgspec.convert(given, shape, strict=False)
+    except msgspec.ValidationError as problem:
+        raise InvalidValue("query", _shown(given), str(problem)) from problem
+
+
+def _takes_many(kind: object) -> bool:
+    return getattr(kind, "__origin__", None) in (tuple, list)
+
+
+def _shown(given: Mapping[str, object]) -> str:
+    return "&".join(f"{name}={value}" for name, value in given.items())

@@ -1,0 +1,90 @@
+"""The shape of a request on the wire of the native API, made of the store's row and the event that opened it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from footplate.events.base import OptionalRaw
+from footplate.events.ids import RequestId, SessionId, ToolCallId
+from footplate.events.model import RequestOpened
+from footplate.events.requests import Request, RequestKind, RequestOption, RequestState, Suggestion
+from footplate.events.tools import Question
+from footplate.store.base import Store
+from footplate.store.projection import RequestRow
+
+
+class RequestInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What an agent asks, and how far it got. `detached`: no process waits for it now; an answer wakes the agent."""
+
+    id: RequestId
+    session: SessionId
+    kind: RequestKind
+    state: RequestState
+    opened_at: float
+    title: str
+    options: tuple[RequestOption, ...]
+    suggestions: tuple[Suggestion, ...]
+    detached: bool
+    tool: str = ""
+    tool_call: ToolCallId | None = None
+    agent: str = ""
+    description: str = ""
+    reason: str = ""
+    reason_type: str = ""
+    blocked_path: str = ""
+    input: OptionalRaw = None
+    questions: tuple[Question, ...] = ()
+    plan: str = ""
+    plan_file: str = ""
+    allowed_prompts: tuple[str, ...] = ()
+    plan_prompt: str = ""
+    limit: str = ""
+    """The limit of the session that is reached: then it is Footplate that asks and not the agent."""
+    answered_by: str = ""
+    answered_from: str = ""
+    answered_at: float | None = None
+    ended_at: float | None = None
+    ended_reason: str = ""
+
+
+async def load_request(store: Store, row: RequestRow) -> RequestInfo:
+    """The row with the whole of what was asked, which stands in the event that opened it."""
+    stored = await store.read(row.session, row.seq - 1, 1)
+    event = stored[0].envelope().event if stored else None
+    asked = event.request if isinstance(event, RequestOpened) else None
+    return describe_request(row, asked)
+
+
+def describe_request(row: RequestRow, asked: Request | None) -> RequestInfo:
+    """A request as the wire has it."""
+    whole = asked or Request(id=row.id, kind=row.kind, title=row.title, tool=row.tool)
+    return RequestInfo(
+        id=row.id,
+        session=row.session,
+        kind=row.kind,
+        state=row.state,
+        detached=row.detached,
+        opened_at=row.opened_at,
+        title=whole.title,
+        tool=whole.tool,
+        tool_call=whole.call,
+        agent=whole.agent,
+        description=whole.description,
+        reason=whole.reason,
+        reason_type=whole.reason_type,
+        blocked_path=whole.blocked_path,
+        input=whole.input,
+        options=whole.options,
+        suggestions=whole.suggestions,
+        questions=whole.questions,
+        plan=whole.plan,
+        plan_file=whole.plan_file,
+        allowed_prompts=whole.allowed_prompts,
+        plan_prompt=whole.plan_prompt,
+        limit=whole.limit,
+        answered_by=row.answered_by,
+        answered_from=row.answered_from,
+        answered_at=row.answered_at,
+        ended_at=row.ended_at,
+        ended_reason=row.reason,
+    )

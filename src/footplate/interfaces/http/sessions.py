@@ -1,0 +1,237 @@
+"""Sessions: list, open, look at, put aside, fork, close, delete, export."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+from starlette.responses import StreamingResponse
+
+from footplate.engines.catalog import make_engine
+from footplate.errors import InvalidValue, PermissionDenied, UnknownSession
+from footplate.events.base import ResumeToken
+from footplate.events.ids import EngineSessionId, SessionId
+from footplate.events.model import SessionState
+from footplate.interfaces.http.call import Call
+from footplate.interfaces.http.routing import Routes
+from footplate.interfaces.http.shapes import SessionDetail, SessionInfo, SessionList
+from footplate.runtime.limits import Limits
+from footplate.runtime.session import Session
+from footplate.runtime.spec import SessionSpec
+from footplate.store.projection import SessionRow
+from footplate.store.values import SessionFilter
+
+routes = Routes("sessions")
+
+
+class NewSession(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How to open a session. `resume` is the engine's own id, or a resume line, of a conversation to go on with."""
+
+    cwd: Annotated[str, Meta(min_length=1, description="an absolute folder that exists")]
+    engine: str = ""
+    model: str = ""
+    mode: str = ""
+    effort: str = ""
+    title: str = ""
+    resume: str = ""
+    limits: Limits = Limits()
+    env: dict[str, str] = {}
+    profile: str = ""
+    output_schema: dict[str, object] | None = None
+
+
+class ListQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which sessions to list; what is not given does not matter. `q` looks in title, folder and id."""
+
+    state: tuple[SessionState, ...] = ()
+    engine: str = ""
+    cwd: str = ""
+    q: str = ""
+    archived: bool = False
+    asking: bool = False
+    after: str | None = None
+    limit: Annotated[int, Meta(ge=1, le=500)] = 100
+
+
+@routes.get("/api/sessions", scope="read", summary="List sessions, the latest active first", answer=SessionList)
+async def list_sessions(call: Call, query: ListQuery) -> SessionList:
+    aside = await call.api.hub.archived()
+    only = SessionFilter(states=query.state, engine=query.engine, cwd=query.cwd, asking=query.asking)
+    found: list[SessionInfo] = []
+    after = query.after
+    while True:
+        # one at a time near the end, so that the cursor never goes past the last session that is shown
+        page = await call.api.store.projections.sessions(only, after=after, limit=max(1, query.limit - len(found)))
+        after = page.after
+        found += [
+            SessionInfo.of(row, archived=query.archived)
+            for row in page.items
+            if (row.session in aside) == query.archived and _fits(row, query.q) and _reached(call, row)
+        ]
+        if after is None or len(found) >= query.limit:
+            return SessionList(sessions=tuple(found), after=after)
+
+
+def _fits(row: SessionRow, text: str) -> bool:
+    return not text or any(text.casefold() in each.casefold() for each in (row.title, row.cwd, row.session))
+
+
+def _reached(call: Call, row: SessionRow) -> bool:
+    return call.grant.reaches(row.session, row.cwd)
+
+
+@routes.post(
+    "/api/sessions", scope="drive", summary="Open a session", status=201, answer=SessionInfo, problems=(404, 409, 502)
+)
+async def create_session(call: Call, body: NewSession) -> SessionInfo:
+    if not call.grant.reaches_folder(body.cwd):
+        raise PermissionDenied(f"the token {call.grant.name!r} does not reach {body.cwd}")
+    name = body.engine or call.api.settings.default_engine
+    engine = make_engine(name, call.api.settings.engines)
+    modes = engine.capabilities().modes
+    if body.mode and modes and body.mode not in modes:
+        raise InvalidValue("mode", body.mode, f"one of {', '.join(modes)}")
+    if not Path(body.cwd).is_absolute():
+        raise InvalidValue("cwd", body.cwd, "an absolute folder")
+    spec = SessionSpec(
+        engine=name,
+        cwd=body.cwd,
+        model=body.model,
+        mode=body.mode,
+        effort=body.effort,
+        limits=body.limits,
+        env=body.env,
+        profile=body.profile,
+        output_schema="" if body.output_schema is None else msgspec.json.encode(body.output_schema).decode(),
+    )
+    token: ResumeToken | None = None
+    if body.resume:
+        token = engine.extract_resume(body.resume) or ResumeToken(engine=name, value=EngineSessionId(body.resume))
+    made = await call.api.hub.create(spec, title=body.title, resume=token)
+    return await describe(call, made.id)
+
+
+async def describe(call: Call, session: SessionId) -> SessionInfo:
+    """The session as a list would show it."""
+    row = await call.api.store.projections.session(session)
+    if row is None:
+        raise UnknownSession(session)
+    return SessionInfo.of(row, archived=session in await call.api.hub.archived())
+
+
+@routes.get(
+    "/api/sessions/{session}", scope="read", summary="A session as it stands", answer=SessionDetail, problems=(404,)
+)
+async def get_session(call: Call) -> SessionDetail:
+    live = await call.session()
+    engine = make_engine(live.spec.engine, call.api.settings.engines)
+    can = engine.capabilities()
+    resume = live.view().resume
+    return SessionDetail.of(
+        live,
+        modes=can.modes,
+        efforts=can.efforts,
+        resume_line=engine.format_resume(resume) if resume is not None else "",
+        archived=live.id in await call.api.hub.archived(),
+    )
+
+
+@routes.delete(
+    "/api/sessions/{session}", scope="drive", summary="Close a session and remove it with its log", problems=(404,)
+)
+async def delete_session(call: Call) -> None:
+    live = await call.session()
+    await call.api.hub.delete(live.id)
+
+
+class Titled(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A title."""
+
+    title: Annotated[str, Meta(max_length=500)] = ""
+
+
+@routes.post(
+    "/api/sessions/{session}/fork",
+    scope="drive",
+    summary="Open a session that goes on from here and leaves this one alone",
+    status=201,
+    answer=SessionInfo,
+    problems=(404,),
+)
+async def fork_session(call: Call, body: Titled) -> SessionInfo:
+    live = await call.session()
+    made = await call.api.hub.fork(live.id, title=body.title)
+    return await describe(call, made.id)
+
+
+@routes.post(
+    "/api/sessions/{session}/title",
+    scope="drive",
+    summary="Rename a session",
+    answer=SessionInfo,
+    problems=(404, 409),
+)
+async def rename_session(call: Call, body: Titled) -> SessionInfo:
+    live = await call.session()
+    await live.rename(body.title)
+    return await describe(call, live.id)
+
+
+class Aside(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whether the session is to be put aside, or back."""
+
+    archived: bool = True
+
+
+@routes.post(
+    "/api/sessions/{session}/archive",
+    scope="drive",
+    summary="Put a session aside, or back",
+    answer=SessionInfo,
+    problems=(404,),
+)
+async def archive_session(call: Call, body: Aside) -> SessionInfo:
+    live = await call.session()
+    await call.api.hub.archive(live.id, archived=body.archived)
+    return await describe(call, live.id)
+
+
+class Reason(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Why, in words."""
+
+    reason: Annotated[str, Meta(max_length=1000)] = ""
+
+
+@routes.post(
+    "/api/sessions/{session}/close",
+    scope="drive",
+    summary="End a session; its log stays",
+    answer=SessionInfo,
+    problems=(404, 409),
+)
+async def close_session(call: Call, body: Reason) -> SessionInfo:
+    live = await call.session()
+    await live.close(body.reason)
+    await call.api.hub.forget(live.id)
+    return await describe(call, live.id)
+
+
+@routes.get(
+    "/api/sessions/{session}/export",
+    scope="read",
+    summary="The session's log as JSON lines; `footplate store import` takes it",
+    media="application/jsonl",
+    problems=(404,),
+)
+async def export_session(call: Call) -> StreamingResponse:
+    live = await call.session()
+    headers = {"content-disposition": f'attachment; filename="{live.id}.jsonl"'}
+    return StreamingResponse(_lines(call, live), media_type="application/jsonl", headers=headers)
+
+
+async def _lines(call: Call, live: Session) -> AsyncIterator[bytes]:
+    async for line in call.api.hub.export(live.id):
+        yield line

@@ -1,0 +1,130 @@
+"""Event streams: one encoded chunk for all readers of an event, several events per write when a reader lags.
+
+`EventStream` writes what a `Feed` has ready. A silent stream says that it lives; one whose reader takes nothing for too
+long is cut, and its reader comes back with `Last-Event-ID`. Three feeds exist: of a session's log (`SessionFeed`), and
+of a `Fan`, which any resource with numbered messages uses.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from starlette.types import Message, Receive, Scope, Send
+
+from footplate.interfaces.http.api import Api
+from footplate.interfaces.http.fan import Fan, FanFeed, Numbered, frame
+from footplate.interfaces.http.wire import ABORT
+
+__all__ = ["MEDIA", "EventStream", "Fan", "FanFeed", "Feed", "Numbered", "frame"]
+
+HEARTBEAT: Final = b": heartbeat\n\n"
+MEDIA: Final = "text/event-stream"
+WRITE_BYTES: Final = 256 * 1024
+"""How much is put together for one write to a reader that lags."""
+
+HEADERS: Final = [
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-cache, no-transform"),
+    (b"x-accel-buffering", b"no"),
+]
+
+
+class Feed(Protocol):
+    """Where a stream gets its chunks from."""
+
+    async def next(self) -> Sequence[bytes]:
+        """The chunks that are ready, in order; waits for at least one. Empty: it is over."""
+        ...
+
+    def close(self) -> None:
+        """No more is wanted; a `next` that waits returns empty."""
+        ...
+
+
+class EventStream:
+    """A response that is a stream of events. A handler returns it; the app calls it."""
+
+    def __init__(self, api: Api, feed: Feed, *, headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
+        self._api = api
+        self._feed = feed
+        self._headers = [*HEADERS, *headers]
+        self._wrote = time.monotonic()
+        self._writing = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Write until the feed is over, the reader is gone, or the server stops."""
+        forget = self._api.at_stop(self._feed.close)
+        self._api.meters.streams += 1
+        await send({"type": "http.response.start", "status": 200, "headers": self._headers})
+        if scope["method"] == "HEAD":
+            self._feed.close()
+        writer = asyncio.ensure_future(self._write(send))
+        watcher = asyncio.ensure_future(self._watch(receive, send))
+        try:
+            await asyncio.wait((writer, watcher), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._feed.close()
+            forget()
+            self._api.meters.streams -= 1
+            for task in (writer, watcher):
+                task.cancel()
+            await asyncio.wait((writer, watcher))
+        if not watcher.cancelled() and watcher.exception() is not None:
+            self._api.meters.streams_cut += 1
+            scope["extensions"][ABORT]()
+        elif not writer.cancelled():
+            writer.result()
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _write(self, send: Send) -> None:
+        await self._send(send, b"")
+        while chunks := await self._feed.next():
+            if len(chunks) == 1:
+                await self._send(send, chunks[0])
+                continue
+            for body in _joined(chunks):
+                await self._send(send, body)
+
+    async def _send(self, send: Send, body: bytes) -> None:
+        self._writing = True
+        message: Message = {"type": "http.response.body", "body": body, "more_body": True}
+        await send(message)
+        self._writing = False
+        self._wrote = time.monotonic()
+
+    async def _watch(self, receive: Receive, send: Send) -> None:
+        """Returns when the reader is gone; raises `TimeoutError` when it takes nothing any more."""
+        settings = self._api.settings.http
+        while True:
+            try:
+                async with asyncio.timeout(min(settings.heartbeat_s, settings.stall_s)):
+                    message = await receive()
+            except TimeoutError:
+                quiet = time.monotonic() - self._wrote
+                if self._writing:
+                    if quiet >= settings.stall_s:
+                        raise TimeoutError(f"took nothing for {quiet:.0f} s") from None
+                elif quiet >= settings.heartbeat_s:
+                    await self._send(send, HEARTBEAT)
+                continue
+            if message["type"] == "http.disconnect":
+                return
+
+
+def _joined(chunks: Sequence[bytes]) -> list[bytes]:
+    """The chunks put together, each piece of about the size that is written at once."""
+    found: list[bytes] = []
+    some: list[bytes] = []
+    size = 0
+    for chunk in chunks:
+        some.append(chunk)
+        size += len(chunk)
+        if size >= WRITE_BYTES:
+            found.append(b"".join(some))
+            some, size = [], 0
+    if some:
+        found.append(b"".join(some))
+    return found

@@ -1,0 +1,102 @@
+"""The server's end of a connection: uvicorn's own, with limits for those who send too much or too slowly.
+
+What cannot be parsed, a head that is too large, and one that does not come to its end are answered as problems, too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import BinaryIO, ClassVar, Final
+
+import msgspec
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from footplate.config.settings import HttpSettings
+from footplate.interfaces.http.problem import MEDIA, URN, Problem
+
+ABORT: Final = "footplate.abort"
+"""The extension of a call's scope that ends the connection at once, whatever still waits to be written."""
+
+SENDFILE: Final = "footplate.sendfile"
+"""The extension that sends a part of a file without a copy of ours, in a response that has a length. Not on TLS."""
+
+
+class LimitedProtocol(HttpToolsProtocol):
+    """One connection."""
+
+    settings: ClassVar[HttpSettings] = HttpSettings()
+
+    _head = 0
+    _in_head = True
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._expect_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._in_head:
+            self._head += len(data)
+        super().data_received(data)
+        if self._in_head and self._head > self.settings.header_limit_kb * 1024:
+            self._refuse(431, "header_too_large", f"the head is larger than {self.settings.header_limit_kb} KiB")
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self.scope["extensions"] = {ABORT: self.transport.abort}  # type: ignore[dict-item]
+        if self.transport.get_extra_info("sslcontext") is None:
+            self.scope["extensions"][SENDFILE] = self._send_file  # type: ignore[assignment]
+        if not self._in_head:
+            self._expect_head()
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        self._stop_waiting()
+        super().on_headers_complete()
+
+    async def _send_file(self, file: BinaryIO, offset: int, count: int) -> int:
+        """Hand a part of a file to the system; how many bytes it had. Raises `ConnectionError`."""
+        if self.transport.is_closing():
+            raise ConnectionResetError("the other end is gone")
+        sent = await self.loop.sendfile(self.transport, file, offset, count)
+        self.cycle.expected_content_length -= sent
+        return sent
+
+    def send_400_response(self, msg: str) -> None:
+        self._refuse(400, "invalid_request", "this is not HTTP")
+
+    def _expect_head(self) -> None:
+        self._in_head = True
+        self._head = 0
+        self._stop_waiting()
+        self._deadline = self.loop.call_later(self.settings.header_timeout_s, self._too_slow)
+
+    def _stop_waiting(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _too_slow(self) -> None:
+        if self._head:
+            self._refuse(408, "timeout", f"the head did not come within {self.settings.header_timeout_s:g} s")
+        elif not self.transport.is_closing():
+            self.transport.close()
+
+    def _refuse(self, status: int, kind: str, words: str) -> None:
+        if self.transport.is_closing():
+            return
+        title = kind.replace("_", " ")
+        problem = Problem(type=URN + kind, title=title.title(), status=status, detail=f"{title}: {words}")
+        body = msgspec.json.encode(problem)
+        head = f"HTTP/1.1 {status} {title}\r\ncontent-type: {MEDIA}\r\ncontent-length: {len(body)}\r\n"
+        self.transport.write(head.encode() + b"connection: close\r\n\r\n" + body)
+        self.transport.close()
+
+
+def make_protocol(settings: HttpSettings) -> type[LimitedProtocol]:
+    """What uvicorn makes one of for each connection."""
+    return type("LimitedProtocol", (LimitedProtocol,), {"settings": settings})

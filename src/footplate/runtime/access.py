@@ -1,0 +1,226 @@
+"""Who may do what: tokens with scopes, limited to sessions or folders, expiring. Only their hashes are stored.
+
+A token is `fp_<id>_<secret>`: the id finds the record, the secret (256 random bits) is compared by hash in constant
+time. A token that the operator chose (`--token`) is known for as long as the process lives and may do everything.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import time
+from pathlib import PurePosixPath
+from typing import Annotated, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+from footplate.errors import InvalidValue, NotFound, PermissionDenied, TokenInvalid
+from footplate.events.ids import SessionId
+from footplate.runtime.ulid import new_ulid
+from footplate.store.base import Store
+from footplate.store.projection import SessionRow
+
+TOKENS: Final = "tokens"
+"""The documents that hold the records of tokens."""
+
+Scope = Literal["read", "answer", "drive", "files", "admin"]
+
+IMPLIES: Final[dict[Scope, frozenset[Scope]]] = {
+    "read": frozenset({"read"}),
+    "answer": frozenset({"answer", "read"}),
+    "drive": frozenset({"drive", "answer", "read"}),
+    "files": frozenset({"files"}),
+    "admin": frozenset({"admin", "drive", "answer", "read", "files"}),
+}
+"""What each scope lets one do: who may drive may answer, who may answer may read."""
+
+ISSUED: Final = "fp"
+
+
+class Grant(msgspec.Struct, frozen=True, kw_only=True):
+    """What a caller may do. No sessions and no projects means no limit to any."""
+
+    name: str
+    scopes: frozenset[Scope]
+    token: str = ""
+    sessions: frozenset[SessionId] = frozenset()
+    projects: tuple[str, ...] = ()
+
+    def may(self, scope: Scope) -> bool:
+        """Whether the scope is among what was granted."""
+        return scope in self.scopes
+
+    @property
+    def limited(self) -> bool:
+        """Whether it reaches some sessions only."""
+        return bool(self.sessions or self.projects)
+
+    def reaches(self, session: SessionId, cwd: str) -> bool:
+        """Whether it reaches this session, which works in that folder."""
+        return not self.limited or session in self.sessions or self.reaches_folder(cwd)
+
+    def reaches_folder(self, cwd: str) -> bool:
+        """Whether it reaches this folder: a project of it, or what lies beneath one."""
+        if not self.limited:
+            return True
+        folder = PurePosixPath(cwd)
+        return any(folder == (base := PurePosixPath(each)) or base in folder.parents for each in self.projects)
+
+    def require(self, scope: Scope) -> None:
+        """Raise `PermissionDenied` unless the scope was granted."""
+        if not self.may(scope):
+            raise PermissionDenied(f"this needs the scope {scope!r}; the token {self.name!r} does not have it")
+
+    def require_session(self, session: SessionId, cwd: str) -> None:
+        """Raise `PermissionDenied` unless it reaches the session."""
+        if not self.reaches(session, cwd):
+            raise PermissionDenied(f"the token {self.name!r} does not reach session {session}")
+
+
+EVERYTHING: Final = IMPLIES["admin"]
+OPEN: Final = Grant(name="anyone", scopes=EVERYTHING)
+"""What everybody may do where the operator wanted no token."""
+
+
+class TokenRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A token as it is stored: everything but the token."""
+
+    id: str
+    name: str
+    hash: str
+    scopes: tuple[Scope, ...]
+    created_at: float
+    expires_at: float | None = None
+    sessions: tuple[SessionId, ...] = ()
+    projects: tuple[str, ...] = ()
+
+    def grant(self) -> Grant:
+        """What its bearer may do."""
+        return Grant(
+            name=self.name,
+            token=self.id,
+            scopes=frozenset().union(*(IMPLIES[scope] for scope in self.scopes)),
+            sessions=frozenset(self.sessions),
+            projects=self.projects,
+        )
+
+
+class TokenRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a new token is to be for. `read` alone with one session is a share link."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=200)]
+    scopes: Annotated[tuple[Scope, ...], Meta(min_length=1)] = ("admin",)
+    expires_in_s: Annotated[float, Meta(gt=0, le=1e10)] | None = None
+    sessions: tuple[SessionId, ...] = ()
+    projects: tuple[str, ...] = ()
+
+
+class Issued(msgspec.Struct, frozen=True, kw_only=True):
+    """A new token: the only time that it is seen."""
+
+    token: str
+    record: TokenRecord
+
+
+class Access:
+    """The tokens of one data folder. `open_to_all`: the operator wanted none."""
+
+    def __init__(self, store: Store, *, open_to_all: bool = False, chosen: str = "") -> None:
+        self._documents = store.documents(TOKENS)
+        self._records: dict[str, TokenRecord] = {}
+        self._open = open_to_all
+        self._chosen = _hash(chosen) if chosen else ""
+
+    @classmethod
+    async def load(cls, store: Store, *, open_to_all: bool = False, chosen: str = "") -> Access:
+        """With the tokens of the store."""
+        access = cls(store, open_to_all=open_to_all, chosen=chosen)
+        after: str | None = None
+        while True:
+            page = await access._documents.list(after=after)
+            for each in page.items:
+                record = msgspec.json.decode(each.body, type=TokenRecord)
+                access._records[record.id] = record
+            after = page.after
+            if after is None:
+                return access
+
+    @property
+    def open_to_all(self) -> bool:
+        """Whether no token is wanted."""
+        return self._open
+
+    def authenticate(self, token: str) -> Grant:
+        """What the bearer of the token may do. Raises `TokenInvalid`."""
+        if self._open:
+            return OPEN
+        if not token:
+            raise TokenInvalid
+        hashed = _hash(token)
+        if self._chosen and hmac.compare_digest(hashed, self._chosen):
+            return Grant(name="operator", scopes=EVERYTHING)
+        record = self._records.get(_id_of(token))
+        if not hmac.compare_digest(hashed, record.hash if record is not None else _hash("")) or record is None:
+            raise TokenInvalid
+        if record.expires_at is not None and record.expires_at <= time.time():
+            raise TokenInvalid(f"the token {record.name!r} has expired; ask for another")
+        return record.grant()
+
+    async def issue(self, asked: TokenRequest, *, by: Grant = OPEN) -> Issued:
+        """Make a token. Nobody gives away more than they have."""
+        for scope in asked.scopes:
+            by.require(scope)
+        self._check_limits(asked, by)
+        now = time.time()
+        name = new_ulid()
+        token = f"{ISSUED}_{name}_{secrets.token_urlsafe(32)}"
+        record = TokenRecord(
+            id=name,
+            name=asked.name,
+            hash=_hash(token),
+            scopes=asked.scopes,
+            created_at=now,
+            expires_at=None if asked.expires_in_s is None else now + asked.expires_in_s,
+            sessions=asked.sessions,
+            projects=asked.projects,
+        )
+        await self._documents.put(name, msgspec.json.encode(record), expect=0)
+        self._records[name] = record
+        return Issued(token=token, record=record)
+
+    def list(self) -> tuple[TokenRecord, ...]:
+        """Every token that was issued and not revoked, the oldest first."""
+        return tuple(self._records[name] for name in sorted(self._records))
+
+    async def revoke(self, name: str) -> None:
+        """From here on the token is not known. Raises `NotFound`."""
+        if name not in self._records:
+            raise NotFound("token", name)
+        await self._documents.delete(name)
+        self._records.pop(name, None)
+
+    def _check_limits(self, asked: TokenRequest, by: Grant) -> None:
+        for folder in asked.projects:
+            if not folder.startswith("/"):
+                raise InvalidValue("projects", folder, "an absolute folder")
+        if not by.limited:
+            return
+        within = all(each in by.sessions for each in asked.sessions) and all(map(by.reaches_folder, asked.projects))
+        if not within or not (asked.sessions or asked.projects):
+            raise PermissionDenied(f"the token {by.name!r} is limited; it gives away no more than it has")
+
+
+def visible(grant: Grant, rows: tuple[SessionRow, ...]) -> tuple[SessionRow, ...]:
+    """The sessions that the grant reaches."""
+    return rows if not grant.limited else tuple(row for row in rows if grant.reaches(row.session, row.cwd))
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _id_of(token: str) -> str:
+    parts = token.split("_", 2)
+    return parts[1] if len(parts) == 3 and parts[0] == ISSUED else ""

@@ -1,0 +1,78 @@
+"""The output of a process: the last bytes of it, in numbered pieces, and a bell for those who follow it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from typing import Final, Literal
+
+import msgspec
+
+from footplate.host.raw import Stream
+
+OVERHEAD: Final = 160
+"""What a piece costs beside its bytes: a process that writes byte by byte must not make us hold millions of them."""
+
+Wanted = Literal["stdout", "stderr", "combined", "pty"]
+
+
+class Piece(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """Some output. Numbers are dense from 1; what was cut is known by the numbers that are missing."""
+
+    sequence: int
+    stream: Stream
+    timestamp_ms: int
+    data: bytes
+    encoding: Literal["base64"] = "base64"
+
+
+class Output:
+    """The last `limit` bytes that a process wrote."""
+
+    def __init__(self, limit: int) -> None:
+        self.last = 0
+        self.closed = False
+        self._limit = limit
+        self._pieces: deque[Piece] = deque()
+        self._size = 0
+        self._bells: set[asyncio.Event] = set()
+
+    @property
+    def first(self) -> int:
+        """The number of the oldest piece that is kept; one more than the last when there is none."""
+        return self._pieces[0].sequence if self._pieces else self.last + 1
+
+    def add(self, stream: Stream, data: bytes, at_ms: int) -> None:
+        """More output has come."""
+        self.last += 1
+        self._pieces.append(Piece(self.last, stream, at_ms, data))
+        self._size += len(data) + OVERHEAD
+        while self._size > self._limit and len(self._pieces) > 1:
+            self._size -= len(self._pieces.popleft().data) + OVERHEAD
+        self._ring()
+
+    def close(self) -> None:
+        """No more will come."""
+        self.closed = True
+        self._ring()
+
+    def after(self, sequence: int, wanted: Wanted = "combined") -> Sequence[Piece]:
+        """The pieces after a number that are kept."""
+        skipped = max(0, sequence + 1 - self.first)
+        pieces = [self._pieces[at] for at in range(skipped, len(self._pieces))] if skipped else list(self._pieces)
+        return pieces if wanted == "combined" else [piece for piece in pieces if piece.stream == wanted]
+
+    def follow(self) -> asyncio.Event:
+        """A bell that is rung whenever there is something new; give it back with `leave`."""
+        bell = asyncio.Event()
+        self._bells.add(bell)
+        return bell
+
+    def leave(self, bell: asyncio.Event) -> None:
+        """The bell is not needed any more."""
+        self._bells.discard(bell)
+
+    def _ring(self) -> None:
+        for bell in self._bells:
+            bell.set()

@@ -1,0 +1,355 @@
+"""The native session API on the mock agent: what a program does with sessions, call by call."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import httpx
+import pytest
+
+from tests.unit.interfaces.http.reading import Json, get, post, run_turn, stream
+from tests.unit.interfaces.http.served import Served
+
+
+@pytest.fixture
+async def session(served: Served, client: httpx.AsyncClient) -> str:
+    """A new session with the mock agent."""
+    made = await post(client, "/api/sessions", 201, engine="mock", cwd=str(served.work), title="first")
+    assert (made["engine"], made["title"], made["cwd"]) == ("mock", "first", str(served.work))
+    return str(made["id"])
+
+
+async def test_a_prompt_is_accepted_and_its_turn_is_read_from_the_stream(
+    client: httpx.AsyncClient, session: str
+) -> None:
+    told = await run_turn(client, session, "hello")
+    assert told[-1].data["event"]["ok"] is True
+    assert told[-1].data["event"]["answer"] == "mock: hello"
+    numbers = [int(each.id) for each in told]
+    assert numbers == sorted(numbers)
+    view = await get(client, f"/api/sessions/{session}")
+    assert (view["id"], view["usage"]["turns"]) == (session, 1)
+    assert view["engine_session_id"]
+    assert view["resume_line"].startswith("mock --resume")
+
+
+async def test_a_stream_goes_on_from_the_last_event_that_was_seen(client: httpx.AsyncClient, session: str) -> None:
+    await run_turn(client, session, "one")
+    page = await get(client, f"/api/sessions/{session}/events", follow=0)
+    durable = [each["seq"] for each in page["events"]]
+    assert durable == list(range(1, page["after"] + 1))
+    middle = durable[len(durable) // 2]
+    async with stream(client, f"/api/sessions/{session}/events", **{"last-event-id": str(middle)}) as events:
+        rest = await events.until(lambda told: int(told.id) == durable[-1])
+    assert [int(each.id) for each in rest] == list(range(middle + 1, durable[-1] + 1))
+    assert rest[0].data == page["events"][middle]
+
+
+async def test_a_cursor_that_the_log_does_not_have_is_reset_in_so_many_words(
+    client: httpx.AsyncClient, session: str
+) -> None:
+    async with stream(client, f"/api/sessions/{session}/events?after=4711") as events:
+        told = await events.until_event("SessionOpened")
+    assert [each.event for each in told] == ["reset", "SessionOpened"]
+    assert told[0].data["asked"] == 4711
+    lost = await get(client, f"/api/sessions/{session}/events", 410, follow=0, after=4711)
+    assert lost["type"] == "urn:sandbox-agent:error:cursor_lost"
+    bad = await client.get(f"/api/sessions/{session}/events", headers={"last-event-id": "x"})
+    assert bad.status_code == 400
+
+
+async def test_who_joins_in_the_middle_of_a_sentence_gets_it_whole(client: httpx.AsyncClient, session: str) -> None:
+    async with stream(client, f"/api/sessions/{session}/events") as first:
+        await post(client, f"/api/sessions/{session}/prompt", 202, content="hang")
+        await first.until_event("MessageDelta")
+        async with stream(client, f"/api/sessions/{session}/events") as second:
+            told = await second.until_event("MessageDelta")
+        assert told[-1].data["event"]["text"] == "hang begin"
+        assert told[-1].data["event"]["reset"] is True
+        await post(client, f"/api/sessions/{session}/interrupt", 202)
+        await first.until_event("TurnEnded")
+
+
+async def test_the_short_story_of_a_session_is_started_action_completed(
+    client: httpx.AsyncClient, session: str
+) -> None:
+    await run_turn(client, session, "tool")
+    async with stream(client, f"/api/sessions/{session}/events?view=runs") as events:
+        told = await events.until_event("completed")
+    assert told[0].event == "started"
+    assert {"action"} <= {each.event for each in told}
+    assert told[-1].data["ok"] is True
+    page = await get(client, f"/api/sessions/{session}/events", follow=0, view="runs")
+    assert page["events"][-1]["answer"] == told[-1].data["answer"]
+
+
+async def test_messages_wait_in_line_and_can_be_moved_and_taken_back(client: httpx.AsyncClient, session: str) -> None:
+    async with stream(client, f"/api/sessions/{session}/events") as events:
+        await post(client, f"/api/sessions/{session}/prompt", 202, content="hang")
+        await events.until_event("TurnStarted")
+        places = [
+            await post(client, f"/api/sessions/{session}/prompt", 202, content=text, idempotency_key=text)
+            for text in ("a", "b", "c")
+        ]
+        again = await post(client, f"/api/sessions/{session}/prompt", 202, content="a", idempotency_key="a")
+        assert [place["position"] for place in places] == [0, 1, 2]
+        assert again == places[0]
+        moved = await post(client, f"/api/sessions/{session}/queue/order", prompts=["c", "a"])
+        assert [each["id"] for each in moved["prompts"]] == ["c", "a", "b"]
+        taken = await client.delete(f"/api/sessions/{session}/queue/b")
+        assert taken.status_code == 204
+        missing = await client.delete(f"/api/sessions/{session}/queue/b")
+        assert (missing.status_code, missing.json()["details"]["resource"]) == (404, "prompt")
+        waiting = await get(client, f"/api/sessions/{session}/queue")
+        assert [each["id"] for each in waiting["prompts"]] == ["c", "a"]
+        await post(client, f"/api/sessions/{session}/interrupt", 202)
+        told = await events.until(
+            lambda each: each.event == "TurnEnded" and each.data["event"].get("answer") == "mock: a"
+        )
+    answers = [each.data["event"].get("answer") for each in told if each.event == "TurnEnded"]
+    assert answers[-2:] == ["mock: c", "mock: a"]
+
+
+async def _until_asked(client: httpx.AsyncClient, session: str, text: str = "permission") -> Json:
+    async with stream(client, f"/api/sessions/{session}/events") as events:
+        await post(client, f"/api/sessions/{session}/prompt", 202, content=text)
+        told = await events.until_event("RequestOpened")
+    request: Json = told[-1].data["event"]["request"]
+    return request
+
+
+async def test_the_first_answer_wins_and_the_second_is_told_whose_it_was(
+    client: httpx.AsyncClient, session: str
+) -> None:
+    request = await _until_asked(client, session)
+    listed = await get(client, "/api/requests", state="open")
+    assert [each["id"] for each in listed["requests"]] == [request["id"]]
+    one = await get(client, f"/api/requests/{request['id']}")
+    assert one == listed["requests"][0]
+    assert (one["session"], one["kind"], one["state"]) == (session, "permission", "open")
+    assert {each["id"] for each in one["options"]} == {"allow", "always", "reject"}
+
+    answered = await post(client, f"/api/requests/{request['id']}/answer", option="allow")
+    assert answered["answered_by"] == "operator"
+    assert answered["answered_from"] == "api"
+    late = await post(client, f"/api/requests/{request['id']}/answer", 409, behavior="deny")
+    assert late["type"] == "urn:sandbox-agent:error:request_closed"
+    assert (late["answered_by"], late["answered_from"]) == ("operator", "api")
+    assert late["answered_at"] == answered["answered_at"]
+    async with stream(client, f"/api/sessions/{session}/events") as events:
+        told = await events.until_event("TurnEnded")
+    assert told[-1].data["event"]["answer"].endswith("permission: allow")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"option": "allow", "behavior": "allow"},
+        {"behavior": "perhaps"},
+        {"answers": {"q": 1}},
+        {"decline": False},
+        {"nonsense": 1},
+    ],
+)
+async def test_an_answer_is_exactly_one_kind_of_answer(
+    client: httpx.AsyncClient, session: str, body: dict[str, object]
+) -> None:
+    request = await _until_asked(client, session)
+    refused = await client.post(f"/api/requests/{request['id']}/answer", json=body)
+    assert refused.status_code == 422
+    assert (await get(client, f"/api/requests/{request['id']}"))["state"] == "open"
+
+
+async def test_questions_are_answered_by_label(client: httpx.AsyncClient, session: str) -> None:
+    request = await _until_asked(client, session, "question")
+    question = request["questions"][0]
+    label = question["choices"][0]["label"]
+    await post(client, f"/api/requests/{request['id']}/answer", answers={question["text"]: label})
+    async with stream(client, f"/api/sessions/{session}/events") as events:
+        told = await events.until_event("TurnEnded")
+    assert label in told[-1].data["event"]["answer"]
+
+
+async def test_several_requests_get_one_answer_and_each_says_what_became_of_it(
+    served: Served, client: httpx.AsyncClient
+) -> None:
+    asked = []
+    for _ in range(2):
+        made = await post(client, "/api/sessions", 201, engine="mock", cwd=str(served.work))
+        asked.append((await _until_asked(client, made["id"]))["id"])
+    given = await post(client, "/api/requests/answer", requests=[*asked, "nothing"], behavior="allow")
+    assert [each["id"] for each in given["results"]] == [*asked, "nothing"]
+    assert [each.get("problem", {}).get("status") for each in given["results"]] == [None, None, 404]
+
+
+async def test_one_stream_tells_of_everything_that_needs_somebody(client: httpx.AsyncClient, session: str) -> None:
+    async with stream(client, "/api/events") as news:
+        first = await news.next()
+        assert first is not None
+        assert first.event == "snapshot"
+        request = await _until_asked(client, session)
+        told = await news.until(lambda each: each.data.get("event") == "RequestOpened")
+        assert told[-1].data["request"]["id"] == request["id"]
+        await news.until(lambda each: each.data.get("info", {}).get("state") == "waiting")
+        async with stream(client, "/api/events") as late:
+            snapshot = await late.next()
+            assert snapshot is not None
+            assert [each["id"] for each in snapshot.data["requests"]] == [request["id"]]
+            assert [each["id"] for each in snapshot.data["sessions"]] == [session]
+        await post(client, f"/api/requests/{request['id']}/answer", option="reject")
+        await news.until(lambda each: each.data.get("request", {}).get("state") == "applied")
+
+
+async def test_a_command_of_a_person_runs_in_the_folder_and_the_agent_hears_of_it(
+    served: Served, client: httpx.AsyncClient, session: str
+) -> None:
+    ran = await post(client, f"/api/sessions/{session}/command", command="echo out; echo err >&2; pwd; exit 3")
+    assert ran == {
+        "command": "echo out; echo err >&2; pwd; exit 3",
+        "output": f"out\nerr\n{served.work}\n",
+        "exit_code": 3,
+        "truncated": False,
+    }
+    told = await run_turn(client, session, "blocks")
+    assert "2" in told[-1].data["event"]["answer"]
+
+
+async def test_mode_model_effort_limits_title_and_archive_are_set_and_seen(
+    client: httpx.AsyncClient, session: str
+) -> None:
+    await post(client, f"/api/sessions/{session}/mode", 204, mode="plan")
+    await post(client, f"/api/sessions/{session}/model", 204, model="mock-fast")
+    await post(client, f"/api/sessions/{session}/effort", 204, effort="high")
+    await post(client, f"/api/sessions/{session}/limits", 204, turns=1)
+    renamed = await post(client, f"/api/sessions/{session}/title", title="second")
+    assert renamed["title"] == "second"
+    view = await get(client, f"/api/sessions/{session}")
+    assert (view["mode"], view["model"], view["effort"], view["title"]) == ("plan", "mock-fast", "high", "second")
+    assert view["session_limits"]["turns"] == 1
+    await post(client, f"/api/sessions/{session}/archive")
+    assert (await get(client, "/api/sessions"))["sessions"] == []
+    assert [each["id"] for each in (await get(client, "/api/sessions", archived=1))["sessions"]] == [session]
+    await post(client, f"/api/sessions/{session}/archive", archived=False)
+    assert [each["id"] for each in (await get(client, "/api/sessions"))["sessions"]] == [session]
+
+
+async def test_sessions_are_listed_in_pages_and_found_by_what_is_known_of_them(
+    served: Served, client: httpx.AsyncClient
+) -> None:
+    other = served.work / "other"
+    other.mkdir()
+    made = []
+    for at in range(5):
+        cwd = str(other if at % 2 else served.work)
+        made.append((await post(client, "/api/sessions", 201, engine="mock", cwd=cwd, title=f"number {at}"))["id"])
+    seen: list[str] = []
+    after = None
+    while True:
+        page = await get(client, "/api/sessions", limit=2, **({"after": after} if after else {}))
+        seen += [each["id"] for each in page["sessions"]]
+        after = page["after"]
+        if after is None:
+            break
+    assert sorted(seen) == sorted(made)
+    assert len((await get(client, "/api/sessions", cwd=str(other)))["sessions"]) == 2
+    assert [each["id"] for each in (await get(client, "/api/sessions", q="NUMBER 3"))["sessions"]] == [made[3]]
+    assert (await get(client, "/api/sessions", engine="claude"))["sessions"] == []
+    assert len((await get(client, "/api/sessions", state=["idle", "running"]))["sessions"]) == 5
+
+
+async def test_a_session_is_closed_exported_and_deleted(client: httpx.AsyncClient, session: str) -> None:
+    await run_turn(client, session, "hello")
+    closed = await post(client, f"/api/sessions/{session}/close", reason="done")
+    assert (closed["state"], closed["closed_reason"]) == ("closed", "done")
+    export = await client.get(f"/api/sessions/{session}/export")
+    lines = [json.loads(line) for line in export.text.splitlines()]
+    assert export.headers["content-type"].startswith("application/jsonl")
+    assert len(lines) > 5
+    assert (await client.delete(f"/api/sessions/{session}")).status_code == 204
+    gone = await get(client, f"/api/sessions/{session}", 404)
+    assert (gone["type"], gone["sessionId"]) == ("urn:sandbox-agent:error:session_not_found", session)
+
+
+async def test_what_is_asked_about_a_session_is_answered_or_refused_clearly(
+    client: httpx.AsyncClient, session: str
+) -> None:
+    await run_turn(client, session, "usage")
+    usage = await get(client, f"/api/sessions/{session}/usage")
+    assert usage["totals"]["turns"] == 1
+    assert "used" in (await get(client, f"/api/sessions/{session}/context"))["meter"]
+    assert "commands" in await get(client, f"/api/sessions/{session}/commands")
+    assert (await get(client, f"/api/sessions/{session}/rules")) == {"operator": [], "session": []}
+    assert (await get(client, f"/api/sessions/{session}/frames"))["after"] == 0
+    assert (await get(client, f"/api/sessions/{session}/diff")) == {"changes": []}
+    refused = await get(client, f"/api/sessions/{session}/suggest", 400, q="a")
+    assert refused["type"] == "urn:sandbox-agent:error:unsupported_option"
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "kind"),
+    [
+        ({"engine": "nobody", "cwd": "/"}, 400, "unsupported_agent"),
+        ({"engine": "mock", "cwd": "/no/such/folder"}, 400, "invalid_request"),
+        ({"engine": "mock", "cwd": "relative"}, 400, "invalid_request"),
+        ({"engine": "mock", "cwd": "/", "mode": "nonsense"}, 400, "invalid_request"),
+        ({"engine": "mock"}, 422, "invalid_request"),
+        ({"engine": "mock", "cwd": "/", "limits": {"turns": 0}}, 422, "invalid_request"),
+        ({"engine": "mock", "cwd": "/", "surprise": 1}, 422, "invalid_request"),
+    ],
+)
+async def test_a_session_that_cannot_be_is_refused_with_the_reason(
+    client: httpx.AsyncClient, body: dict[str, object], status: int, kind: str
+) -> None:
+    refused = await post(client, "/api/sessions", status, **body)
+    assert refused["type"] == f"urn:sandbox-agent:error:{kind}"
+    assert refused["detail"]
+
+
+async def test_a_limited_token_sees_and_drives_its_own_sessions_only(
+    served: Served, client: httpx.AsyncClient, session: str
+) -> None:
+    other = served.work / "other"
+    other.mkdir()
+    theirs = (await post(client, "/api/sessions", 201, engine="mock", cwd=str(other)))["id"]
+    made = await post(client, "/api/tokens", 201, name="guest", scopes=["read"], sessions=[session])
+    assert made["link"] == f"/ui/#token={made['token']}"
+    async with served.client(made["token"]) as guest:
+        assert [each["id"] for each in (await get(guest, "/api/sessions"))["sessions"]] == [session]
+        await get(guest, f"/api/sessions/{session}")
+        await get(guest, f"/api/sessions/{theirs}", 403)
+        await post(guest, f"/api/sessions/{session}/prompt", 403, content="hello")
+        await get(guest, "/api/tokens", 403)
+        async with stream(guest, "/api/events") as news:
+            await news.next()
+            await run_turn(client, theirs, "hello")
+            await post(client, f"/api/sessions/{session}/title", title="seen")
+            told = await news.until(lambda each: each.data["event"] == "TitleChanged")
+            assert {each.data["session"] for each in told} == {session}
+    project = await post(client, "/api/tokens", 201, name="project", scopes=["drive"], projects=[str(other)])
+    async with served.client(project["token"]) as driver:
+        assert [each["id"] for each in (await get(driver, "/api/sessions"))["sessions"]] == [theirs]
+        await post(driver, "/api/sessions", 201, engine="mock", cwd=str(other))
+        await post(driver, "/api/sessions", 403, engine="mock", cwd=str(served.work))
+    listed = await get(client, "/api/tokens")
+    assert [each["name"] for each in listed["tokens"]] == ["guest", "project"]
+    assert "hash" not in listed["tokens"][0]
+    assert (await client.delete(f"/api/tokens/{made['info']['id']}")).status_code == 204
+    async with served.client(made["token"]) as guest:
+        await get(guest, "/api/sessions", 401)
+
+
+async def test_many_readers_of_one_session_all_get_every_event_in_order(
+    client: httpx.AsyncClient, session: str
+) -> None:
+    async def read() -> list[str]:
+        async with stream(client, f"/api/sessions/{session}/events") as events:
+            told = await events.until_event("TurnEnded")
+        return [each.data["event"]["text"] for each in told if each.event == "Message"]
+
+    readers = [asyncio.create_task(read()) for _ in range(20)]
+    await post(client, f"/api/sessions/{session}/prompt", 202, content="stream 50")
+    found = await asyncio.gather(*readers)
+    assert all(each == found[0] for each in found)
+    assert "chunk 49" in found[0][-1]

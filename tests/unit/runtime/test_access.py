@@ -1,0 +1,81 @@
+"""Tokens: what they open, how long, for which sessions; and that nothing but their hash is kept."""
+
+from __future__ import annotations
+
+import time
+
+import msgspec
+import pytest
+
+from footplate.errors import InvalidValue, NotFound, PermissionDenied, TokenInvalid
+from footplate.events.ids import SessionId
+from footplate.runtime.access import TOKENS, Access, Grant, TokenRecord, TokenRequest
+from footplate.store.memory import MemoryStore
+
+MINE, OTHER = SessionId("mine"), SessionId("other")
+
+
+async def test_an_issued_token_is_known_after_a_restart_and_unknown_once_it_is_revoked() -> None:
+    store = MemoryStore()
+    first = await Access.load(store)
+    issued = await first.issue(TokenRequest(name="phone", scopes=("answer",)))
+    again = await Access.load(store)
+    assert again.authenticate(issued.token).scopes == {"answer", "read"}
+    assert [record.name for record in again.list()] == ["phone"]
+    await again.revoke(issued.record.id)
+    for token in (issued.token, "", "fp__", f"fp_{issued.record.id}_x"):
+        with pytest.raises(TokenInvalid):
+            again.authenticate(token)
+    with pytest.raises(NotFound):
+        await again.revoke(issued.record.id)
+
+
+async def test_only_the_hash_of_a_token_is_stored() -> None:
+    store = MemoryStore()
+    issued = await (await Access.load(store)).issue(TokenRequest(name="phone"))
+    page = await store.documents(TOKENS).list()
+    assert issued.token.encode() not in page.items[0].body
+    assert issued.token.rpartition("_")[2].encode() not in page.items[0].body
+
+
+async def test_a_token_that_has_expired_is_refused_and_says_so() -> None:
+    store = MemoryStore()
+    issued = await (await Access.load(store)).issue(TokenRequest(name="guest", expires_in_s=60))
+    assert issued.record.expires_at is not None
+    assert issued.record.expires_at > time.time()
+    past = msgspec.structs.replace(issued.record, expires_at=time.time() - 1)
+    await store.documents(TOKENS).put(past.id, msgspec.json.encode(past))
+    with pytest.raises(TokenInvalid, match="guest"):
+        (await Access.load(store)).authenticate(issued.token)
+
+
+def _grant(**limits: object) -> Grant:
+    record = TokenRecord(id="1", name="n", hash="", scopes=("drive",), created_at=0, **limits)  # type: ignore[arg-type]
+    return record.grant()
+
+
+def test_a_limited_token_reaches_its_sessions_and_what_lies_in_its_projects() -> None:
+    assert _grant().reaches(OTHER, "/anywhere")
+    shared = _grant(sessions=(MINE,))
+    assert shared.reaches(MINE, "/a")
+    assert not shared.reaches(OTHER, "/a")
+    project = _grant(projects=("/home/me/project",))
+    for inside in ("/home/me/project", "/home/me/project/deep/er"):
+        assert project.reaches(OTHER, inside)
+    for outside in ("/home/me", "/home/me/project2", "/"):
+        with pytest.raises(PermissionDenied):
+            project.require_session(OTHER, outside)
+
+
+async def test_nobody_gives_away_more_than_they_have() -> None:
+    access = await Access.load(MemoryStore())
+    driver = _grant(projects=("/p",))
+    with pytest.raises(PermissionDenied, match="admin"):
+        await access.issue(TokenRequest(name="x", scopes=("admin",)), by=driver)
+    with pytest.raises(PermissionDenied, match="limited"):
+        await access.issue(TokenRequest(name="x", scopes=("read",)), by=driver)
+    with pytest.raises(PermissionDenied, match="limited"):
+        await access.issue(TokenRequest(name="x", scopes=("read",), projects=("/",)), by=driver)
+    await access.issue(TokenRequest(name="x", scopes=("read",), projects=("/p/q",)), by=driver)
+    with pytest.raises(InvalidValue, match="absolute"):
+        await access.issue(TokenRequest(name="x", projects=("p",)))
