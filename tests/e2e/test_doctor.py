@@ -20,7 +20,7 @@ from footplate.host.table import look
 pytestmark = pytest.mark.e2e
 
 AGENT = Spawn(
-    argv=("sh", "-c", "setsid sleep 300 & read go; echo some output; exec sleep 300"),
+    argv=("sh", "-c", "setsid sleep 300 & echo $!; read go; echo some output; exec sleep 300"),
     env={"PATH": os.environ["PATH"]},
     cwd="/",
     kept=True,
@@ -56,6 +56,8 @@ async def test_what_a_keeper_holds_is_shown_beside_its_service_and_after_it(tmp_
     data = tmp_path / "data"
     keepers = await Keepers.open(data, grace_s=120.0)
     process = await keepers.spawn(AGENT)
+    child = await process.read()
+    assert child is not None
     found = (await findings(data))["keeper"]
     facts = found["facts"]
     assert (found["status"], facts["driver"], facts["grace_s"], facts["retiring"]) == ("ok", os.getpid(), 120.0, False)
@@ -81,6 +83,8 @@ async def test_what_a_killed_keeper_left_is_shown_and_left_alone(tmp_path: Path)
     data = tmp_path / "data"
     keepers = await Keepers.open(data, grace_s=120.0)
     process = await keepers.spawn(AGENT)
+    child = await process.read()
+    assert child is not None
     await keepers.leave()
     [record] = read_records(data)
     os.kill(record.pid, signal.SIGKILL)
@@ -89,7 +93,8 @@ async def test_what_a_killed_keeper_left_is_shown_and_left_alone(tmp_path: Path)
             await asyncio.sleep(0.01)
     found = (await findings(data))["leftovers"]
     assert found["status"] == "warn"
-    [pid] = found["facts"]["pids"]
+    pid = int(child.lines)
+    assert found["facts"]["pids"] == [pid]
     assert look(pid) is not None
     reaped = await asyncio.to_thread(collect_leftovers, data)
     assert [each.pids for each in reaped.swept] == [(pid,)]

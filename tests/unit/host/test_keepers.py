@@ -21,7 +21,7 @@ from footplate.host import channel, program
 from footplate.host.child import Process
 from footplate.host.keepers import Held, Keepers, connect
 from footplate.host.process import Exit, Keeper, Spawn
-from footplate.host.sweep import collect_leftovers, read_records
+from footplate.host.sweep import collect_leftovers, name_of, read_records
 from footplate.host.table import look
 
 from .conftest import ENV, SOURCE, RunService, Until
@@ -343,7 +343,7 @@ async def test_what_a_killed_keeper_left_is_told_line_by_line_with_the_size_of_i
     await keepers.leave()
     [record] = read_records(data)
     spool = data / "keepers" / record.marker
-    await until(lambda: sum(file.stat().st_size for file in spool.iterdir()) >= 6)
+    await until(lambda: sum(file.stat().st_size for file in spool.iterdir()) >= 6 and name_of(child) == "sleep 300")
     os.kill(record.pid, signal.SIGKILL)
     await until(lambda: gone(record.pid) and gone(process.pid))
     reaped = await asyncio.to_thread(collect_leftovers, data)
