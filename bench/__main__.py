@@ -11,13 +11,16 @@ from typing import Final
 
 import msgspec
 
-from bench import appends, idle, interrupt, journals, memory, roster, rounds, startup, streams, table, warm
+from bench import appends, idle, interrupt, journals, keeper, memory, roster, rounds, startup, streams, table, warm
 from bench.goals import Verdict, judge
 from bench.sheet import Sheet, render_sheet
 from bench.stage import Report, Stage
 from bench.streams import Stream
 
-NAMES: Final = ("deltas", "mixed", "results", "memory", "startup", "appends", "journals", "warm", "idle", "interrupt")
+NAMES: Final = (
+    *("deltas", "mixed", "results", "memory", "startup", "appends", "journals"),
+    *("warm", "idle", "interrupt", "keeper"),
+)
 
 
 class Scale(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,6 +37,7 @@ class Scale(msgspec.Struct, frozen=True, kw_only=True):
     warm: warm.Scale = warm.Scale()
     idle: idle.Scale = idle.Scale()
     interrupt: interrupt.Scale = interrupt.Scale()
+    keeper: keeper.Scale = keeper.Scale()
 
 
 QUICK: Final = Scale(
@@ -48,6 +52,7 @@ QUICK: Final = Scale(
     warm=warm.QUICK,
     idle=idle.QUICK,
     interrupt=interrupt.QUICK,
+    keeper=keeper.QUICK,
 )
 
 
@@ -118,6 +123,7 @@ def _sheets(scale: Scale, stage: Stage) -> dict[str, Callable[[], Sheet]]:
         "warm": lambda: warm.measure_warm(stage, scale.warm),
         "idle": lambda: idle.measure_idle(stage, scale.idle),
         "interrupt": lambda: interrupt.measure_interrupt(stage, scale.interrupt),
+        "keeper": lambda: keeper.measure_keeper(stage, scale.keeper),
     }
 
 

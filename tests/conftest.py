@@ -25,6 +25,7 @@ LONG = (
     "unit/events/test_reduce_cost.py",
     "unit/host/test_file_races.py",
     "unit/host/test_keeper.py",
+    "unit/host/test_keepers.py",
     "unit/host/test_process.py",
     "unit/host/test_resources.py",
     "unit/host/test_sandbox.py",

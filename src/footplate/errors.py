@@ -41,6 +41,8 @@
     │   └── EngineGone            it died, or its pipes are closed
     ├── HostError               the machine's side
     │   ├── KeeperGone            the parent of the agents is not there any more
+    │   ├── KeeperBusy            it works for another process
+    │   ├── KeeperRefused         it and this version do not understand each other
     │   ├── SpawnFailed           the operating system refused to start a program
     │   ├── LockHeld              another process holds a lock
     │   ├── LinkLost              the process that owns the sessions is gone
@@ -523,6 +525,29 @@ class KeeperGone(HostError):
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"the keeper is gone: {reason}; its agents are ended, start them again")
+
+
+class KeeperBusy(HostError):
+    """The keeper of a data folder works for another process."""
+
+    code: ClassVar[str] = "keeper_busy"
+    title: ClassVar[str] = "Keeper busy"
+    status: ClassVar[int] = 409
+    retryable: ClassVar[bool] = True
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        super().__init__(f"the keeper of this data folder works for process {pid}; stop that process first")
+
+
+class KeeperRefused(HostError):
+    """The keeper and this version of Footplate do not understand each other."""
+
+    code: ClassVar[str] = "keeper_refused"
+    title: ClassVar[str] = "Keeper refused"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the keeper refused: {reason}; end its agents, then it goes")
 
 
 class SpawnFailed(HostError):

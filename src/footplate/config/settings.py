@@ -43,6 +43,12 @@ class RuntimeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     resume_at_reset: Annotated[
         int, Meta(description="how often a session goes on by itself when a usage limit is over", ge=0)
     ] = 0
+    reattach_grace_s: Annotated[
+        float, Meta(description="for how long agents go on without the service, until it is back", ge=0)
+    ] = 600.0
+    spool_mb: Annotated[
+        int, Meta(description="how much output of each agent is kept for the service meanwhile; then it waits", gt=0)
+    ] = 64
     prewarm: Annotated[
         int, Meta(description="how many agent processes are kept ready for new sessions like the last ones", ge=0)
     ] = 0

@@ -84,6 +84,7 @@ class Setting:
 
     def __init__(self) -> None:
         self.parent = os.getpid()
+        self.files = resource.getrlimit(resource.RLIMIT_NOFILE)
         self.prctl = load_prctl()
         self.signals = changed_signals()
 
@@ -91,6 +92,10 @@ class Setting:
         """Become the one to whom orphans below us are given."""
         if self.prctl:
             self.prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+    def allow_files(self) -> None:
+        """Let ourselves, not our children, hold as many descriptors as the system allows."""
+        resource.setrlimit(resource.RLIMIT_NOFILE, (self.files[1], self.files[1]))
 
 
 class Plan:
@@ -148,6 +153,7 @@ def become(plan: Plan, fds: list[int], report: int, setting: Setting) -> NoRetur
             if os.getppid() != setting.parent:  # the keeper died before the line above
                 os._exit(127)
         stage = "limits"
+        resource.setrlimit(resource.RLIMIT_NOFILE, setting.files)
         set_limits(plan)
         stage = "cwd"
         os.chdir(plan.cwd)

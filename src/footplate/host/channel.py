@@ -9,13 +9,17 @@ import array
 import json
 import os
 import socket
+import sys
 
 TYPE_CHECKING = False  # the keeper must not pay for `typing`
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
+VERSION = 1  # of what service and keeper say to each other
+OLDEST = 1  # the oldest that we still understand
 FRAME_LIMIT = 64 * 1024 * 1024
+ADDRESS_LIMIT = 100  # bytes; the kernel takes a few more, on every system
 
 
 class Channel:
@@ -103,3 +107,34 @@ def close_all(fds: Iterable[int]) -> None:
     """Close descriptors."""
     for fd in fds:
         os.close(fd)
+
+
+class Address:
+    """An address that the kernel takes for a socket in a folder, however long the folder's path is."""
+
+    def __init__(self, folder: str, name: str) -> None:
+        self.folder = folder
+        self.name = name
+        self.fd = -1
+
+    def __enter__(self) -> str:
+        path = f"{self.folder}/{self.name}"
+        size = len(os.fsencode(path))
+        if size <= ADDRESS_LIMIT:
+            return path
+        if sys.platform != "linux":
+            raise OSError(f"{path} is too long for a socket ({size} bytes): set FOOTPLATE_DATA_DIR to a shorter folder")
+        self.fd = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        return f"/proc/self/fd/{self.fd}/{self.name}"
+
+    def __exit__(self, *_: object) -> None:
+        close_all([self.fd] if self.fd >= 0 else [])
+        self.fd = -1
+
+
+def common_version(theirs: int, oldest: int) -> int:
+    """The newest version that both sides speak; raises `ValueError` when there is none."""
+    common = min(theirs, VERSION)
+    if common < max(oldest, OLDEST):
+        raise ValueError(f"versions {OLDEST} to {VERSION} are spoken here, not {oldest} to {theirs}")
+    return common

@@ -9,7 +9,7 @@ from typing import Final
 from footplate.errors import EngineGone
 
 from .lines import Block
-from .messages import Spawned
+from .messages import Attached, Spawned
 from .pipes import HIGH_WATER, TAIL, FramePipe, LinePipe, TailPipe
 from .spawn import Exit, Spawn
 from .sweep import sweep_marked
@@ -19,6 +19,10 @@ TERM_WAIT: Final = 3.0
 KILL_WAIT: Final = 2.0  # from SIGKILL to the sweep, should the agent not vanish
 SWEEP_WAIT: Final = 6.0  # from there to word from the keeper, else we sweep ourselves
 
+GIVE: Final = 1024 * 1024  # bytes that are given back in one frame
+
+LEFT_TO_KEEPER: Final = Exit(reason="it was left to the keeper, and runs on")
+
 Ask = Callable[[dict[str, object]], None]
 
 
@@ -27,17 +31,22 @@ class Process:
 
     The pipes are the agent's own: bytes do not pass through the keeper. The keeper tells when it exited
     and when what it left behind is swept away.
+
+    Under a keeper that `keeps`, one that was spawned to be kept outlives us. `settle` says that the lines which were
+    read so far are stored, `release` that this holds for all that the agent has ever said; `leave` gives back what
+    nobody has read, and lets go of the agent without ending it.
     """
 
     def __init__(
         self,
         spec: Spawn,
-        told: Spawned,
+        told: Spawned | Attached,
         fds: list[int],
         *,
         ask: Ask,
         on_released: Callable[[str], None],
         high_water: int = HIGH_WATER,
+        keeps: bool = False,
     ) -> None:
         self.id = told.id
         self.pid = told.pid
@@ -53,7 +62,13 @@ class Process:
         self._exit: asyncio.Future[Exit] = loop.create_future()
         self._swept: asyncio.Future[None] = loop.create_future()
         self._ending: asyncio.Task[None] | None = None
-        self._stdin = FramePipe(fds[0], gone=self._gone)
+        self._keeps = keeps
+        self._left = False
+        self._direct = not isinstance(told, Attached)
+        self._stdin = FramePipe(fds[0], gone=self._gone, on_closed=self._on_stdin_closed)
+        if isinstance(told, Attached):
+            self._take_over(told, fds, high_water)
+            return
         self._stdout = self._open_stdout(fds[1], high_water)
         self._stderr = self._open_stderr(fds[2])
 
@@ -62,6 +77,21 @@ class Process:
 
     def _open_stderr(self, fd: int) -> TailPipe:
         return TailPipe(fd)
+
+    def _take_over(self, told: Attached, fds: list[int], high_water: int) -> None:
+        rest = told.rest.encode("latin-1")
+        self._stdout = LinePipe(
+            fds[1],
+            high_water=high_water,
+            on_closed=self._release,
+            ahead=fds[3],
+            rest=rest,
+            on_direct=self._on_direct,
+        )
+        with open(fds[4], "rb") as spool:  # noqa: PTH123  a descriptor, and no more than the end of stderr
+            self._stderr = TailPipe(fds[2], before=spool.read())
+        if not told.stdin:
+            self._stdin.finish()
 
     @property
     def exit(self) -> Exit | None:
@@ -130,6 +160,76 @@ class Process:
         self._stdin.close()
         self._stdout.close()
         self._stderr.close()
+
+    # -------------------------------------------------------------------------------------------- being kept
+
+    def note(self, *, kept: bool | None = None, waiting: bool | None = None, **about: str) -> None:
+        """Tell the keeper whether it is to outlive us, whether a request of it is open, and what it is for."""
+        if not self._keeps:
+            return
+        facts: dict[str, object] = {"kept": kept, "waiting": waiting, "about": about or None}
+        self._ask(
+            {"type": "note", "id": self.id, **{name: value for name, value in facts.items() if value is not None}}
+        )
+
+    def settle(self) -> None:
+        """Say that every line which `read` has given so far is stored: the keeper need not have it in its spool."""
+        if self._keeps:
+            taken, whole = self._stdout.ahead_left()
+            self._ask(
+                {"type": "settled", "id": self.id} if whole else {"type": "settled", "id": self.id, "upto": taken}
+            )
+
+    def release(self) -> None:
+        """Say that nothing of it is needed any more: the keeper forgets it as soon as it has ended."""
+        if self._keeps and not self._left:
+            self._ask({"type": "release", "id": self.id})
+
+    @property
+    def torn(self) -> bool:
+        """Whether a frame to it is written in part: then it is not yet time to `leave`."""
+        return self._stdin.torn
+
+    @property
+    def left(self) -> bool:
+        """Whether it was left to the keeper."""
+        return self._left
+
+    def stop_reading(self) -> None:
+        """Have `read` give nothing more, as at the end, so that all it gave can be stored before we `leave`."""
+        self._stdout.stop()
+
+    @property
+    def direct(self) -> bool:
+        """Whether the keeper's spool was read to its end, if there was one."""
+        return self._direct
+
+    def leave(self) -> None:
+        """Let go of it without ending it; what was read and not taken goes back to the keeper, who reads on."""
+        if self._left:
+            return
+        self._left = True
+        if self._direct:
+            self._ask({"type": "settled", "id": self.id})
+        else:
+            self.settle()
+        unread = self._stdout.take_back()
+        for begin in range(0, len(unread), GIVE):
+            data = unread[begin : begin + GIVE].decode("latin-1")
+            self._ask({"type": "give", "id": self.id, "data": data})
+        self._stderr.leave()
+        self.take_exit(LEFT_TO_KEEPER)
+        self.take_swept()
+
+    def _on_direct(self) -> None:
+        self._direct = True
+        self._ask({"type": "direct", "id": self.id})
+
+    def _on_stdin_closed(self) -> None:
+        if self._keeps and not self._left:
+            self._ask({"type": "close_stdin", "id": self.id})
+
+    # -------------------------------------------------------------------------------------------- inside
 
     async def _climb(self, close_wait: float | None, term_wait: float) -> None:
         if close_wait is not None:

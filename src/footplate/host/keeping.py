@@ -1,12 +1,11 @@
-"""The keeper at work: its loop, its agents, the ladder and the sweeps; `keeper.py` tells the protocol.
+"""The keeper at work: who speaks to it, its agents and what is asked about them; `keeper.py` tells the protocol.
 
 Standard library only, one thread, never blocked: not by a service that does not read, nor by a slow exec.
 """
-# ruff: noqa: PTH105, PTH108, PTH123 (the keeper must not pay for pathlib)
+# ruff: noqa: PTH102, PTH105, PTH106, PTH108, PTH123 (the keeper must not pay for pathlib)
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import select
@@ -14,80 +13,74 @@ import signal
 import socket
 import time
 
-from .birth import Plan, Setting, become, open_ends
-from .channel import Channel, close_all
-from .table import LINUX, PAUSE_S, Sweep, Table, kill_exactly, kill_group, start_time
+from .births import Births
+from .channel import OLDEST, VERSION, Channel, close_all, common_version
+from .door import Door, owner_of
+from .endings import Endings
+from .kept import Agent
+from .loop import Loop, catch_signals
+from .spool import LIMIT
+from .table import Sweep, start_time
 
 TYPE_CHECKING = False  # the keeper must not pay for `typing`
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
     from typing import Any
 
-VERSION = 1
-TERM_S = 1.0  # what an agent gets between SIGTERM and SIGKILL when the service is gone
-KILL_S = 2.0  # how long a killed agent may take to vanish before we go on without it
-
-
-class Agent:
-    """One agent, from fork until its descendants are swept."""
-
-    def __init__(self, request: dict[str, Any], marker: str) -> None:
-        self.name = str(request["id"])
-        self.marker = marker
-        self.sweep_on_exit = bool(request.get("sweep_on_exit", True))
-        self.layers = int(request.get("layers") or 0)
-        self.pid = self.start = 0
-        self.report = -1  # where the child tells of exec; -1 once it has
-        self.pipes: list[int] = []  # the service's ends, until they are sent
-        self.alive = True
-        self.known: set[tuple[int, int]] = set()  # descendants (pid, start) seen while it was being ended
-        self.sweep: Sweep | None = None
+FOR_ALL = ("hello", "list")  # what may be asked by who is not the driver
 
 
 class Keeping:
-    """The loop, the agents, the ladder and the sweeps."""
+    """The driver and other visitors, the agents, and the time for which they are kept."""
 
-    def __init__(self, sock: socket.socket, marker: str, state_dir: str | None) -> None:
-        self.channel = Channel(sock)
+    def __init__(self, sock: socket.socket, marker: str, state_dir: str | None, door: Door | None = None) -> None:
+        self.loop = Loop()
+        self.driver: Channel | None = Channel(sock)
+        self.speaker = self.driver
+        self.visitors: dict[int, Channel] = {}
         self.marker = marker
+        self.door = door
+        self.folder = f"{state_dir}/keepers/{marker}" if door else ""
         self.pid = os.getpid()
         self.start = start_time(self.pid)
         self.record = f"{state_dir}/keepers/{self.pid}-{self.start}.json" if state_dir else None
         self.agents: dict[str, Agent] = {}
-        self.timers: list[tuple[float, Callable[[], None]]] = []
-        self.handlers: dict[int, Callable[[], None]] = {}
-        self.poll = select.poll()
-        self.closing = self.done = self.ticking = False
-        self.final: Sweep | None = None
-        self.signals = self.catch_signals()
-        self.setting = Setting()
+        self.endings = Endings(self.loop, self.agents, marker, self.end_sweep)
+        self.grace_s = 0.0
+        self.spool_limit = LIMIT
+        self.absences = 0
+        self.away_since = 0.0  # 0 while there is a driver
+        self.retiring = False
+        self.signals = catch_signals()
+        self.births = Births(
+            self.loop, self.agents, self.send, folder=self.folder, marker=marker, record=self.write_record
+        )
+
+    # ------------------------------------------------------------------------------------------ from start to end
 
     def run(self) -> None:
-        """Serve until the socket closes or SIGTERM comes, and everything is swept."""
-        self.setting.adopt_strays()
+        """Serve until there is nobody to serve and everything is swept."""
+        self.births.setting.adopt_strays()
+        if self.door:
+            self.births.setting.allow_files()
+            os.mkdir(self.folder, 0o700)
+            self.loop.watch(self.door.open(), self.on_knock)
         self.write_record()
-        self.watch(self.signals, self.on_signals)
-        self.watch(self.channel.sock.fileno(), self.on_socket)
-        self.send({"type": "hello", "v": VERSION, "pid": self.pid, "start_time": self.start})
-        while not self.done:
-            for fd, _ in self.poll.poll(self.patience()):
-                if fd in self.handlers:
-                    self.handlers[fd]()
-            self.run_timers()
-        if self.record and self.final and not self.final.survivors:
+        self.loop.watch(self.signals, self.on_signals)
+        if self.driver:
+            self.say(self.driver, self.hello())
+        self.loop.run()
+        for agent in list(self.agents.values()):
+            agent.forget(self.loop)
+        if self.door:
+            os.rmdir(self.folder)
+        final = self.endings.final
+        if self.record and final and not final.survivors:
             os.unlink(self.record)
 
-    def catch_signals(self) -> int:
-        """Make the terminal's signals harmless, and bytes to read of SIGCHLD and SIGTERM."""
-        read, write = os.pipe()
-        os.set_blocking(write, False)
-        signal.set_wakeup_fd(write, warn_on_full_buffer=False)
-        for signum in (signal.SIGCHLD, signal.SIGTERM):
-            signal.signal(signum, lambda *_: None)
-        for signum in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP):
-            signal.signal(signum, signal.SIG_IGN)
-        signal.pthread_sigmask(signal.SIG_SETMASK, ())
-        return read
+    def hello(self) -> dict[str, Any]:
+        told = {"type": "hello", "v": VERSION, "min": OLDEST, "pid": self.pid}
+        return {**told, "start_time": self.start, "marker": self.marker}
 
     def on_signals(self) -> None:
         caught = os.read(self.signals, 4096)
@@ -95,160 +88,225 @@ class Keeping:
         if signal.SIGTERM in caught:
             self.close()
 
-    def watch(self, fd: int, handler: Callable[[], None], events: int = select.POLLIN) -> None:
-        self.handlers[fd] = handler
-        self.poll.register(fd, events)
-
-    def unwatch(self, fd: int) -> None:
-        if self.handlers.pop(fd, None):
-            self.poll.unregister(fd)
-
-    def later(self, seconds: float, call: Callable[[], None]) -> None:
-        self.timers.append((time.monotonic() + seconds, call))
-
-    def patience(self) -> int | None:
-        if not self.timers:
-            return None
-        return max(0, int((min(when for when, _ in self.timers) - time.monotonic()) * 1000) + 1)
-
-    def run_timers(self) -> None:
-        now = time.monotonic()
-        due = [call for when, call in self.timers if when <= now]
-        self.timers = [timer for timer in self.timers if timer[0] > now]
-        for call in due:
-            call()
+    def close(self, *, gently: bool = False) -> None:
+        """End every agent, then everything that is left, then ourselves; nobody is let in any more."""
+        if self.endings.closing:
+            return
+        if self.door:
+            self.loop.unwatch(self.door.close())
+            self.door.drop_lock()
+        if self.driver:
+            self.loop.unwatch(self.driver.sock.fileno())
+        self.endings.end_all(gently=gently)
 
     def write_record(self, coming: str | None = None) -> None:
-        """Leave word for the next start, in case we are killed: who we are, what our agents carry."""
+        """Leave word for the next start: who we are, how to reach us, what our agents carry."""
         if not self.record:
             return
         content = {"v": VERSION, "pid": self.pid, "start_time": self.start, "marker": self.marker}
-        markers = self.markers() | ({coming} if coming else set())
+        markers = self.endings.markers() | ({coming} if coming else set())
         with open(self.record + ".new", "w", encoding="utf-8") as file:
-            json.dump({**content, "markers": sorted(markers)}, file)
+            json.dump({**content, "keeps": bool(self.door), "markers": sorted(markers)}, file)
         os.replace(self.record + ".new", self.record)
 
-    def markers(self) -> set[str]:
-        return {agent.marker for agent in self.agents.values()}
+    # ------------------------------------------------------------------------------------------ who speaks to us
+
+    def on_knock(self) -> None:
+        sock = self.door.accept() if self.door else None
+        if sock:
+            self.visitors[sock.fileno()] = Channel(sock)
+            self.say(self.visitors[sock.fileno()], self.hello())
+
+    def say(self, channel: Channel, message: dict[str, Any], fds: Iterable[int] = ()) -> None:
+        channel.send(message, fds)
+        self.write_more(channel)
 
     def send(self, message: dict[str, Any], fds: Iterable[int] = ()) -> None:
-        self.channel.send(message, fds)
-        self.write_more()
-
-    def write_more(self) -> None:
-        """Flush; as long as the service does not read, wait for the socket to take more."""
-        events = select.POLLIN if self.channel.flush() else select.POLLIN | select.POLLOUT
-        if not self.closing:
-            self.watch(self.channel.sock.fileno(), self.on_socket, events)
-
-    def on_socket(self) -> None:
-        for payload, fds in self.channel.receive():
-            close_all(fds)
-            self.on_request(payload)
-        if self.channel.open:
-            self.write_more()
+        """Say something to the driver; while there is none, nobody hears it."""
+        if self.driver:
+            self.say(self.driver, message, fds)
         else:
-            self.close()
+            close_all(fds)
 
-    def on_request(self, payload: bytes) -> None:
-        request: dict[str, Any] = json.loads(payload)
+    def write_more(self, channel: Channel) -> None:
+        """Flush; as long as the other side does not read, wait for the socket to take more."""
+        events = select.POLLIN if channel.flush() else select.POLLIN | select.POLLOUT
+        if not self.endings.closing:
+            self.loop.watch(channel.sock.fileno(), lambda: self.on_socket(channel), events)
+
+    def on_socket(self, channel: Channel) -> None:
+        for payload, fds in channel.receive():
+            close_all(fds)
+            self.on_request(payload, channel)
+        if channel.open:
+            self.write_more(channel)
+        elif channel is self.driver:
+            self.on_driver_gone(channel)
+        else:
+            self.dismiss(channel)
+
+    def dismiss(self, channel: Channel) -> None:
+        self.visitors.pop(channel.sock.fileno(), None)
+        self.loop.unwatch(channel.sock.fileno())
+        channel.close()
+
+    def on_driver_gone(self, channel: Channel) -> None:
+        """End all when there is nothing to keep; else keep it, for a while."""
+        if self.endings.closing or not self.grace_s or not any(a.kept and a.report < 0 for a in self.agents.values()):
+            self.close()
+            return
+        self.dismiss(channel)
+        self.driver = None
+        self.away_since = time.monotonic()
+        self.absences += 1
+        absence = self.absences
+        self.loop.later(self.grace_s, lambda: self.on_grace_over(absence))
+        for agent in list(self.agents.values()):
+            self.keep_or_end(agent)
+
+    def keep_or_end(self, agent: Agent) -> None:
+        if agent.kept and agent.report < 0:
+            if agent.attached:
+                agent.take_back()
+                agent.drain(self.loop)
+        elif agent.alive:
+            agent.sweep_on_exit = True
+            agent.discard(self.loop)
+            self.endings.terminate(agent, 1.0, 2.0)
+        else:
+            self.endings.begin_sweep(agent)
+
+    def on_grace_over(self, absence: int) -> None:
+        if not self.driver and absence == self.absences:
+            self.close(gently=True)
+
+    def on_request(self, payload: bytes, channel: Channel) -> None:
+        request: dict[str, Any] = {}
+        self.speaker = channel
         try:
+            request = dict(json.loads(payload))
+            if channel is not self.driver and request["type"] not in FOR_ALL:
+                raise ValueError(f"only the driver may ask for {request['type']}")  # noqa: TRY301
             getattr(self, "do_" + request["type"])(request)
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             told = {"type": "refused", "id": request.get("id")}
-            self.send({**told, "reason": f"{type(error).__name__}: {error}"})
+            self.say(channel, {**told, "reason": f"{type(error).__name__}: {error}"})
+
+    # ------------------------------------------------------------------------------------------ what is asked of us
 
     def do_hello(self, request: dict[str, Any]) -> None:
-        if request["v"] != VERSION:
-            raise ValueError(f"the keeper speaks version {VERSION}")
+        common = common_version(int(request["v"]), int(request.get("min", request["v"])))
+        channel = self.speaker
+        if channel is not self.driver and request.get("role") != "look":
+            if self.driver:
+                self.on_socket(self.driver)  # it may be gone, and we have not looked yet
+            if self.driver or self.endings.closing:
+                pid = owner_of(self.driver.sock)[0] if self.driver else 0
+                self.say(channel, {"type": "busy", "pid": pid})
+                return
+            self.visitors.pop(channel.sock.fileno(), None)
+            self.driver, self.away_since = channel, 0.0
+        if channel is self.driver and self.door:
+            self.grace_s = float(request.get("grace_s", self.grace_s))
+            self.spool_limit = int(request.get("spool_limit", self.spool_limit))
+        self.say(channel, {"type": "welcome", "v": common})
 
     def do_list(self, _request: dict[str, Any]) -> None:
-        agents = [
-            {"id": a.name, "pid": a.pid, "start_time": a.start, "marker": a.marker, "alive": a.alive}
-            for a in self.agents.values()
-        ]
-        self.send({"type": "listed", "agents": agents})
+        away = time.monotonic() - self.away_since if self.away_since else 0.0
+        ours = {"grace_s": self.grace_s, "away_s": away, "retiring": self.retiring}
+        driver = owner_of(self.driver.sock)[0] if self.driver else 0
+        told = {**ours, "driver": driver, "agents": [a.facts() for a in self.agents.values()]}
+        self.say(self.speaker, {"type": "listed", **told})
 
     def do_signal(self, request: dict[str, Any]) -> None:
         agent = self.agents.get(request["id"])
         if agent and agent.alive:  # a child of ours, not reaped: its number cannot belong to another
-            self.deliver(agent, int(request["signum"]))
+            self.endings.deliver(agent, int(request["signum"]))
 
     def do_end(self, request: dict[str, Any]) -> None:
         agent = self.agents.get(request["id"])
         if agent and agent.alive:
             agent.sweep_on_exit = True
-            self.terminate(agent, float(request["term_s"]), float(request["kill_s"]))
+            self.endings.terminate(agent, float(request["term_s"]), float(request["kill_s"]))
         else:
             self.do_sweep(request)
 
     def do_sweep(self, request: dict[str, Any]) -> None:
         agent = self.agents.get(request["id"])
-        if agent:
-            self.begin_sweep(agent)
+        if agent and not (agent.swept and not agent.alive):
+            self.endings.begin_sweep(agent)
         else:
-            self.send({"type": "swept", "id": request["id"], "pids": [], "survivors": []})
+            told = {"type": "swept", "id": request["id"], "pids": [], "survivors": []}
+            self.send(agent.swept if agent and agent.swept else told)
+
+    def do_note(self, request: dict[str, Any]) -> None:
+        agent = self.agents.get(request["id"])
+        if not agent:
+            return
+        agent.kept = bool(request.get("kept", agent.kept))
+        agent.waiting = bool(request.get("waiting", agent.waiting))
+        agent.about = {**agent.about, **request.get("about", {})}
+
+    def do_close_stdin(self, request: dict[str, Any]) -> None:
+        agent = self.agents.get(request["id"])
+        if agent and agent.report < 0:
+            agent.close_stdin()
+
+    def do_attach(self, request: dict[str, Any]) -> None:
+        agent = self.agents[request["id"]]
+        if agent.attached:
+            raise ValueError("it is attached")
+        if agent.report >= 0 or not agent.pipes:
+            raise ValueError("it has not started")
+        agent.leave_alone(self.loop)
+        agent.out.write(b"")
+        told = {"type": "attached", **agent.facts(), "rest": agent.out.held.decode("latin-1")}
+        try:
+            self.send(told, agent.hand_over())
+        except OSError:
+            agent.drain(self.loop)
+            raise
+        if not agent.alive:
+            self.send(agent.ending())
+            if agent.swept:
+                self.send(agent.swept)
+
+    def do_direct(self, request: dict[str, Any]) -> None:
+        self.agents[request["id"]].direct = True
+
+    def do_settled(self, request: dict[str, Any]) -> None:
+        spool = self.agents[request["id"]].out
+        if "upto" in request:
+            spool.begin = max(spool.begin, spool.given + int(request["upto"]))
+        else:
+            spool.drop()
+
+    def do_give(self, request: dict[str, Any]) -> None:
+        agent = self.agents[request["id"]]
+        agent.out.write(request["data"].encode("latin-1"))
+        agent.direct = False  # all that was read is here
+
+    def do_release(self, request: dict[str, Any]) -> None:
+        agent = self.agents.get(request["id"])
+        if agent:
+            agent.kept = False
+            if not agent.alive and agent.swept:
+                self.forget(agent)
+
+    def do_retire(self, _request: dict[str, Any]) -> None:
+        self.retiring = True
+        if self.door:
+            self.door.drop_lock()
+        if not self.agents:
+            self.close()
+
+    def do_close(self, _request: dict[str, Any]) -> None:
+        self.close()
+
+    # ------------------------------------------------------------------------------------------ agents
 
     def do_spawn(self, request: dict[str, Any]) -> None:
-        agent = Agent(request, str(request.get("marker") or f"{self.marker}.{request['id']}"))
-        if self.closing or agent.name in self.agents:
-            self.fail(agent, "fork", errno.EBUSY, "the keeper is closing" if self.closing else "the id is taken")
-            return
-        stage = "exec"
-        try:
-            plan = Plan(request, agent.marker)
-            stage = "record"
-            if not agent.marker.startswith(self.marker + "."):
-                self.write_record(agent.marker)
-            stage = "pipe"
-            pipes = open_ends(plan.tty)
-            stage = "fork"
-            self.fork(agent, plan, pipes)
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            self.fail(agent, stage, getattr(error, "errno", None) or errno.EINVAL, reason)
-            return
-        self.agents[agent.name] = agent
-        self.watch(agent.report, lambda: self.on_report(agent))
-
-    def fork(self, agent: Agent, plan: Plan, pipes: list[tuple[int, int]]) -> None:
-        """Fork with every signal held back, so that the child never runs a handler of ours."""
-        (in_read, in_write), (out_read, out_write), (err_read, err_write), (told, tell) = pipes
-        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-        try:
-            agent.pid = os.fork()
-            if agent.pid == 0:
-                become(plan, [in_read, out_write, err_write], tell, self.setting)
-        except OSError:
-            close_all([in_write, out_read, err_read, told])
-            raise
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, ())
-            close_all([in_read, out_write, err_write, tell])
-        os.set_blocking(told, False)
-        agent.pipes, agent.report = [in_write, out_read, err_read], told
-        agent.start = start_time(agent.pid)
-
-    def on_report(self, agent: Agent) -> None:
-        """Tell the service that exec has happened (the report ends empty) or how it failed."""
-        try:
-            report = os.read(agent.report, 64).decode().split()
-        except BlockingIOError:  # a stale wake-up, of a descriptor that had this number before
-            return
-        self.unwatch(agent.report)
-        close_all([agent.report])
-        pipes, agent.pipes, agent.report = agent.pipes, [], -1
-        if report:
-            close_all(pipes)
-            del self.agents[agent.name]
-            self.fail(agent, report[0], int(report[1]), os.strerror(int(report[1])))
-            return
-        told = {"type": "spawned", "id": agent.name, "pid": agent.pid, "start_time": agent.start}
-        self.send({**told, "marker": agent.marker}, pipes)
-
-    def fail(self, agent: Agent, stage: str, number: int, reason: str) -> None:
-        told = {"type": "spawn_failed", "id": agent.name, "errno": number}
-        self.send({**told, "reason": reason, "stage": stage})
+        self.births.spawn(request, limit=self.spool_limit)
 
     def reap(self) -> None:
         """Take in every child that ended: agents, and strays that came to us."""
@@ -264,121 +322,51 @@ class Keeping:
 
     def on_exit(self, agent: Agent, code: int) -> None:
         if agent.report >= 0:  # it was quicker than its own report
-            self.on_report(agent)
+            self.births.on_report(agent)
         agent.alive = False
+        agent.code = code
+        agent.swept = None
         if agent.name in self.agents:
-            told = {"type": "exited", "id": agent.name, "code": code if code >= 0 else None}
-            self.send({**told, "signal": -code if code < 0 else None})
-            if agent.sweep_on_exit and not self.closing:
-                self.begin_sweep(agent)
-        if self.closing and not self.living():
-            self.begin_final()
-
-    def living(self) -> list[Agent]:
-        return [agent for agent in self.agents.values() if agent.alive]
-
-    def terminate(self, agent: Agent, term_s: float, kill_s: float) -> None:
-        self.remember(agent)
-        self.deliver(agent, signal.SIGTERM)
-        self.later(term_s, lambda: self.kill(agent, kill_s))
-
-    def deliver(self, agent: Agent, signum: int) -> None:
-        """Signal the agent itself; while the layers around it are not all there yet, the outermost."""
-        inner = Table().inside(agent.pid, agent.layers) if agent.layers and signum != signal.SIGKILL else None
-        if inner is None:
-            os.kill(agent.pid, signum)
-        else:
-            kill_exactly(inner, signum)
-
-    def kill(self, agent: Agent, kill_s: float) -> None:
-        if agent.alive:
-            self.remember(agent)
-            os.kill(agent.pid, signal.SIGKILL)
-            self.later(kill_s, lambda: self.begin_sweep(agent) if agent.alive else None)
-
-    def remember(self, agent: Agent) -> None:
-        """Note its descendants while they can be told from others'; when it is gone they come to us."""
-        if self.closing:  # then all are swept alike
-            return
-        table = Table()
-        agent.known |= {(pid, table.seen[pid].start) for pid in table.below([agent.pid])}
-
-    def begin_sweep(self, agent: Agent) -> None:
-        if not LINUX and not agent.alive:
-            kill_group(agent.pid)
-        if agent.sweep is None and agent.name in self.agents:
-            agent.sweep = Sweep(lambda table: self.belongings(agent, table))
-            self.tick_soon(0)
-
-    def tick_soon(self, seconds: float) -> None:
-        if not self.ticking:
-            self.ticking = True
-            self.later(seconds, self.tick)
-
-    def tick(self) -> None:
-        """Take one look at the process table for all sweeps that are under way."""
-        self.ticking = False
-        table = Table()
-        for agent in list(self.agents.values()):
-            if agent.sweep and agent.sweep.step(table):
-                self.end_sweep(agent, agent.sweep)
-        if self.final:
-            self.done = self.final.step(table)
-        if self.final or any(agent.sweep for agent in self.agents.values()):
-            self.tick_soon(PAUSE_S)
+            self.send(agent.ending())
+            if agent.sweep_on_exit and not self.endings.closing:
+                self.endings.begin_sweep(agent)
+        if self.endings.closing and not self.endings.living():
+            self.endings.begin_final()
 
     def end_sweep(self, agent: Agent, sweep: Sweep) -> None:
-        agent.sweep = None
         told = {"type": "swept", "id": agent.name, "pids": sorted(sweep.killed)}
-        self.send({**told, "survivors": sorted(sweep.survivors)})
-        if not agent.alive:
-            del self.agents[agent.name]
+        agent.swept = {**told, "survivors": sorted(sweep.survivors)}
+        self.send(agent.swept)
+        if not agent.alive and not (self.door and agent.kept):
+            self.forget(agent)
 
-    def belongings(self, agent: Agent, table: Table) -> set[int]:
-        """Choose what descends from one agent; a marker that another agent carries too proves nothing."""
-        kept = [other for other in self.agents.values() if other.alive or not other.sweep_on_exit]
-        others = [other for other in kept if other is not agent]
-        found = below = table.below([self.pid])
-        if others:
-            seen = [table.seen[pid] for pid in below]
-            roots = {s.pid for s in seen if s.session == agent.pid or (s.pid, s.start) in agent.known}
-            found = roots | table.below(roots)
-        if agent.marker not in [other.marker for other in others]:
-            found = found | table.marked(lambda marker: marker == agent.marker)
-        return found - {a.pid for a in self.living()}
-
-    def close(self) -> None:
-        """End every agent at once, then everything that is left, then ourselves."""
-        if self.closing:
-            return
-        self.closing = True
-        self.unwatch(self.channel.sock.fileno())
-        for agent in self.living():
-            self.terminate(agent, TERM_S, KILL_S)
-        self.later(TERM_S + KILL_S if self.living() else 0, self.begin_final)
-
-    def begin_final(self) -> None:
-        if self.final is None:
-            self.final = Sweep(self.everything)
-            self.tick_soon(0)
-
-    def everything(self, table: Table) -> set[int]:
-        markers, ours = self.markers(), self.marker + "."
-        marked = table.marked(lambda marker: marker in markers or marker.startswith(ours))
-        return marked | table.below([self.pid])
+    def forget(self, agent: Agent) -> None:
+        del self.agents[agent.name]
+        agent.forget(self.loop)
+        if self.retiring and not self.agents:
+            self.close()
 
 
-def main(number: str, marker: str, state_dir: str | None = None) -> None:
+def main(number: str, marker: str, state_dir: str | None = None, keep: str = "") -> None:
     """Be the keeper; what breaks it is told to the service before it goes."""
     fd = int(number)
     os.set_inheritable(fd, False)  # noqa: FBT003  it takes no keyword
-    keeping = Keeping(socket.socket(fileno=fd), marker, state_dir)
+    sock = socket.socket(fileno=fd)
+    keeping = None
     try:
+        door = Door(f"{state_dir}/keepers", marker + ".sock") if keep else None
+        holder = door.take_lock() if door else 0
+        if holder:
+            Channel(sock).send({"type": "taken", "pid": holder})
+            return
+        keeping = Keeping(sock, marker, state_dir, door)
         keeping.run()
     except Exception as error:
         trace = error.__traceback__
         while trace and trace.tb_next:
             trace = trace.tb_next
         line = trace.tb_lineno if trace else 0
-        keeping.channel.send({"type": "crashed", "reason": f"{type(error).__name__}: {error} (line {line})"})
+        driver = keeping.driver if keeping else Channel(sock)
+        if driver:
+            driver.send({"type": "crashed", "reason": f"{type(error).__name__}: {error} (line {line})"})
         raise

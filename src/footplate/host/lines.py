@@ -72,6 +72,10 @@ class LineSplitter:
         """Take the end of the stream; a last line without a newline counts."""
         return self._complete(b"\n") if self._size else NOTHING
 
+    def pending(self) -> bytes:
+        """The line that is not finished, as far as it has come; of one beyond the ceiling only its head."""
+        return b"".join(self._fragments)
+
     def _keep(self, fragment: bytes) -> None:
         if not fragment:
             return

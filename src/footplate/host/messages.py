@@ -8,11 +8,31 @@ import msgspec
 
 
 class Hello(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="hello"):
-    """The keeper is ready and speaks version `v`."""
+    """The keeper is ready and speaks version `v`, and older ones down to `min`."""
 
     v: int
+    min: int
     pid: int
     start_time: int
+    marker: str
+
+
+class Welcome(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="welcome"):
+    """The keeper takes us, and this version is spoken from here on."""
+
+    v: int
+
+
+class Busy(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="busy"):
+    """The keeper has another driver; 0 when it is about to go."""
+
+    pid: int
+
+
+class Taken(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="taken"):
+    """The folder has a keeper already: this one goes again."""
+
+    pid: int
 
 
 class Spawned(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="spawned"):
@@ -56,13 +76,33 @@ class KeptAgent(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
     start_time: int
     marker: str
+    program: str = ""
+    layers: int = 0
     alive: bool
+    kept: bool = False
+    waiting: bool = False
+    attached: bool = True
+    stdin: bool = True
+    about: dict[str, str] = {}
+    spooled: int = 0
+    full: bool = False
+    problem: str = ""
+
+
+class Attached(KeptAgent, frozen=True, kw_only=True, tag_field="type", tag="attached"):
+    """The agent is ours: its three pipes and both its spools come along; `rest` belongs behind the first of them."""
+
+    rest: str = ""
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="listed"):
-    """All agents that the keeper knows."""
+    """All agents that the keeper knows; who drives it, or for how long nobody did, and how long that may last."""
 
     agents: tuple[KeptAgent, ...]
+    driver: int = 0
+    away_s: float = 0.0
+    grace_s: float = 0.0
+    retiring: bool = False
 
 
 class Refused(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="refused"):
@@ -78,6 +118,8 @@ class Crashed(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="
     reason: str
 
 
-Message = Hello | Spawned | NotSpawned | Exited | SweptAway | Listed | Refused | Crashed
+Message = (
+    Hello | Welcome | Busy | Taken | Spawned | NotSpawned | Attached | Exited | SweptAway | Listed | Refused | Crashed
+)
 
 decode_message: Final = msgspec.json.Decoder(Message).decode

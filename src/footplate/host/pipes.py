@@ -28,13 +28,29 @@ class LinePipe:
 
     To wake up costs more than to read a line. So a line is handed over as it comes, but when the next one is close
     behind it, those after it are left to gather for a moment. A pipe that is full is read without a pause.
+
+    `ahead` is a file with what came before: it is read first, and `on_direct` is called before the pipe itself is.
     """
 
     def __init__(
-        self, fd: int, *, high_water: int = HIGH_WATER, gather_s: float = GATHER_S, on_closed: Callable[[], None]
+        self,
+        fd: int,
+        *,
+        high_water: int = HIGH_WATER,
+        gather_s: float = GATHER_S,
+        on_closed: Callable[[], None],
+        ahead: int = -1,
+        rest: bytes = b"",
+        on_direct: Callable[[], None] = lambda: None,
     ) -> None:
         os.set_blocking(fd, False)
         self._fd = fd
+        self._ahead = ahead
+        self._rest = rest
+        self._on_direct = on_direct
+        self._came_ahead = 0
+        self._taken = 0
+        self._stopped = False
         self._high_water = high_water
         self._gather_s = gather_s
         self._on_closed = on_closed
@@ -63,8 +79,8 @@ class LinePipe:
         """Wait for the next block of whole lines; None at the end. One reader at a time."""
         if self._reader is not None:
             raise RuntimeError("two tasks read from one agent; one has to do it for both")
-        while not self._blocks:
-            if self.closed:
+        while not self._blocks or self._stopped:
+            if self.closed or self._stopped:
                 return None
             self._reader = self._loop.create_future()
             try:
@@ -76,17 +92,42 @@ class LinePipe:
     def last_call(self) -> None:
         """Say that whoever could write is dead: when the pipe is empty, that is the end."""
         self._writers_gone = True
-        if not self.paused:
+        if not self.paused and self._ahead < 0:
             self._pump()
 
     def close(self) -> None:
         """Take in what the pipe still holds and close it."""
         self._writers_gone = True
+        if self._stopped:
+            self._leave_ahead()
+        while self._ahead >= 0:
+            self._pump_ahead()
         self._pump(LEFT)
         self._end()
 
+    def stop(self) -> None:
+        """Give nothing more to readers, as if it were at its end; `take_back` has what they did not get."""
+        self._stopped = True
+        if not self.closed:
+            self._pause()
+        self._wake()
+
+    def take_back(self) -> bytes:
+        """Close the pipe without reading it further; gives the bytes that came from it and that nobody took."""
+        unread = b"" if self._ahead >= 0 else b"".join(block.lines for block in self._blocks) + self._splitter.pending()
+        self._blocks, self._splitter = [], LineSplitter()
+        self._leave_ahead()
+        self._end()
+        return unread
+
+    def ahead_left(self) -> tuple[int, bool]:
+        """How much of what came before was taken by readers, as bytes from its start; and whether that is all of it."""
+        return min(self._taken, self._came_ahead), self._ahead < 0 and self._taken >= self._came_ahead
+
     def _take(self) -> Block:
         blocks, self._blocks, self._unread = self._blocks, [], 0
+        for block in blocks:
+            self._taken += len(block.lines) + sum(found.size + 1 for found in block.oversize)
         if self.paused:
             self._resume()
         if len(blocks) == 1:
@@ -95,17 +136,40 @@ class LinePipe:
         return Block(b"".join([block.lines for block in blocks]), oversize)
 
     def _resume(self) -> None:
-        self._loop.add_reader(self._fd, self._on_readable)
         self._reading = True
+        if self._ahead >= 0:
+            self._loop.call_soon(self._pump_ahead)
+            return
+        self._loop.add_reader(self._fd, self._on_readable)
         if self._writers_gone:  # the loop would never wake us for a pipe that is empty and held open
             self._pump()
 
     def _pause(self) -> None:
-        self._loop.remove_reader(self._fd)
+        self._loop.remove_reader(self._fd)  # it may not be there yet
         self._reading = False
         if self._gathering is not None:
             self._gathering.cancel()
             self._gathering = None
+
+    def _pump_ahead(self) -> None:
+        """Read on in what came before; at its end turn to the pipe."""
+        if self._ahead < 0 or self._stopped:
+            return
+        chunk = os.read(self._ahead, WAKE)
+        self._came_ahead += len(chunk or self._rest)
+        self._add(self._splitter.feed(chunk or self._rest))
+        if not chunk:
+            self._leave_ahead()
+            self._on_direct()
+        if self._reading and self._unread > self._high_water:
+            self._pause()
+        elif self._reading:
+            self._resume()
+
+    def _leave_ahead(self) -> None:
+        if self._ahead >= 0:
+            os.close(self._ahead)
+            self._ahead = -1
 
     def _on_readable(self) -> None:
         before, self._read_at = self._read_at, self._loop.time()
@@ -183,10 +247,11 @@ class Frame:
 class FramePipe:
     """stdin: frames go in whole and in order, whoever writes and whoever gives up waiting."""
 
-    def __init__(self, fd: int, *, gone: Callable[[], Exception]) -> None:
+    def __init__(self, fd: int, *, gone: Callable[[], Exception], on_closed: Callable[[], None] = lambda: None) -> None:
         os.set_blocking(fd, False)
         self._fd = fd
         self._gone = gone
+        self._on_closed = on_closed
         self._loop = asyncio.get_running_loop()
         self._frames: deque[Frame] = deque()
         self._last = False
@@ -218,6 +283,11 @@ class FramePipe:
         if left:
             await self._wait_for(Frame(left, self._loop.create_future(), begun=len(left) < len(data)))
 
+    @property
+    def torn(self) -> bool:
+        """Whether a frame is written in part."""
+        return bool(self._frames) and self._frames[0].begun
+
     def finish(self) -> None:
         """Close stdin as soon as the frames that wait are written; nothing can be written after."""
         self._last = True
@@ -231,6 +301,7 @@ class FramePipe:
         self._loop.remove_writer(self._fd)
         os.close(self._fd)
         self._fd = -1
+        self._on_closed()
         frames, self._frames = self._frames, deque()
         for frame in frames:
             if not frame.taken.done():
@@ -277,11 +348,11 @@ class FramePipe:
 class TailPipe:
     """stderr: always read, so that the agent never blocks on it; the last bytes are kept."""
 
-    def __init__(self, fd: int, *, keep: int = TAIL) -> None:
+    def __init__(self, fd: int, *, keep: int = TAIL, before: bytes = b"") -> None:
         os.set_blocking(fd, False)
         self._fd = fd
         self._keep = keep
-        self._tail = bytearray()
+        self._tail = bytearray(before)
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(fd, self._pump)
 
@@ -297,6 +368,10 @@ class TailPipe:
     def close(self) -> None:
         """Take in what the pipe still holds and close it."""
         self._pump(LEFT)
+        self._end()
+
+    def leave(self) -> None:
+        """Close it without reading it further."""
         self._end()
 
     def _pump(self, budget: int = WAKE) -> None:

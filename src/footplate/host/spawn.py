@@ -15,6 +15,7 @@ class Spawn(msgspec.Struct, frozen=True, kw_only=True):
     `limits` are the kernel's, by their names in the `resource` module; `oom_score_adj` says how gladly the kernel takes
     it when memory is out; `layers` is how many processes a sandbox puts between our child and the program itself.
     `tty` (rows, columns) gives it a terminal for its stdin, stdout and stderr.
+    `kept` is for a program that is to outlive the service, where the keeper does; `about` is what it tells of it.
     """
 
     argv: tuple[str, ...]
@@ -25,6 +26,8 @@ class Spawn(msgspec.Struct, frozen=True, kw_only=True):
     oom_score_adj: int = 0
     layers: int = 0
     tty: tuple[int, int] | None = None
+    kept: bool = False
+    about: dict[str, str] = {}
 
 
 class Exit(msgspec.Struct, frozen=True, kw_only=True):

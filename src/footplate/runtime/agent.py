@@ -5,17 +5,22 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 import msgspec
 
 from footplate.engines.base import Engine, Options, Query
-from footplate.errors import StoreError
+from footplate.engines.rejoining import CanRejoin, Where
+from footplate.errors import EngineGone, StoreError
 from footplate.events.commands import Command
 from footplate.events.ids import SessionId
 from footplate.events.model import EngineDetached, Event
 from footplate.host.locks import SessionLock
+from footplate.runtime.rejoining import AgentRecord, Rejoin, RejoinedWire, can_rejoin, strike_out, write_down
 from footplate.runtime.runner import Runner
 from footplate.runtime.services import Services
+from footplate.runtime.warm import Started
+from footplate.runtime.wires import ProcessWire
 
 log = logging.getLogger(__name__)
 
@@ -28,6 +33,8 @@ class Agent:
     ) -> None:
         self._runner = runner
         self._lock = lock
+        self._unsettled = not runner.settled
+        self._on_over: Callable[[], Awaitable[None]] | None = None
         self._pump = asyncio.create_task(self._hand_on(take), name="agent")
 
     @classmethod
@@ -39,6 +46,7 @@ class Agent:
         take: Callable[[list[Event]], Awaitable[None]],
         *,
         lock: SessionLock | None = None,
+        session: SessionId | None = None,
     ) -> Agent:
         """Start the agent's process; `take` gets its events, batch by batch, until it has ended.
 
@@ -46,7 +54,61 @@ class Agent:
         Raises `EngineError` or `HostError` when it cannot start, `LockHeld` when another process writes the session.
         """
         started = await services.warm.start(engine, options, lock=lock)
-        return cls(started.runner, started.lock, take)
+        agent = cls(started.runner, started.lock, take)
+        if services.keepers is not None and session is not None and can_rejoin(engine):
+            await agent._be_kept(services, session, engine, started)
+        return agent
+
+    async def _be_kept(self, services: Services, session: SessionId, engine: Engine, started: Started) -> None:
+        """Have it outlive us: it is written down first, so that whoever finds it knows whose it is."""
+        kept = started.runner.kept
+        if kept is None:
+            return
+        options = msgspec.structs.replace(started.options, standing=None)
+        record = AgentRecord(
+            session=session, engine=engine.name, agent=kept.id, installed=started.installed, options=options
+        )
+        await write_down(services, record)
+        kept.note(kept=True, session=session)
+        self._on_over = partial(strike_out, services, session)
+
+    @classmethod
+    async def rejoin(
+        cls,
+        services: Services,
+        engine: Engine,
+        rejoin: Rejoin,
+        options: Options,
+        take: Callable[[list[Event]], Awaitable[None]],
+        *,
+        ended: frozenset[str] = frozenset(),
+    ) -> Agent:
+        """Take over an agent that goes on; `options` say how it stands, `ended` which of its requests are over.
+
+        Raises `LockHeld` when another process writes the session, `HostError` when the keeper does not have it.
+        """
+        if services.keepers is None or not isinstance(engine, CanRejoin) or options.standing is None:
+            raise EngineGone(engine.name, "it cannot be taken over")
+        where = Where(
+            session=options.resume,
+            cwd=options.cwd,
+            environ={**services.environ, **options.env},
+            profile=options.profile,
+            ended=ended,
+        )
+        lock = SessionLock(services.locks, f"{engine.name}:{options.resume}", what="footplate session")
+        await lock.acquire()
+        try:
+            rejoining = await asyncio.to_thread(engine.rejoin, options.standing, where)
+            process = await services.keepers.take(rejoin.held)
+        except BaseException:
+            lock.release()
+            raise
+        wire = RejoinedWire(ProcessWire(process, options.resources), rejoining)
+        runner = Runner(wire, engine.converse(options, rejoin.record.installed), engine=engine.name)
+        agent = cls(runner, lock, take)
+        agent._on_over = partial(strike_out, services, rejoin.record.session)
+        return agent
 
     async def _hand_on(self, take: Callable[[list[Event]], Awaitable[None]]) -> None:
         try:
@@ -54,6 +116,8 @@ class Agent:
                 if any(isinstance(event, EngineDetached) for event in batch):
                     self._free()  # it is gone: whoever hears so may start the next one
                 await take(batch)
+                self._settle()
+            await self._let_go()
         except StoreError as problem:
             # What cannot be written down must not go on: the agent is stopped, and every call says why.
             log.error("the agent is stopped, its events cannot be stored: %s", problem)  # noqa: TRY400
@@ -69,10 +133,36 @@ class Agent:
         """Say whose agent this is; its frames are logged under that."""
         self._runner.session = session
 
+    def _settle(self) -> None:
+        """What the keeper had kept of its output is stored, once."""
+        if self._unsettled and self._runner.settled and self._runner.kept is not None:
+            self._unsettled = False
+            self._runner.kept.settle()
+
+    async def _let_go(self) -> None:
+        """All that it said is stored: the keeper need not know it any more, unless it goes on without us."""
+        if self._runner.left or self._runner.kept is None:
+            return
+        self._runner.kept.release()
+        if self._on_over is not None:
+            await self._on_over()
+
     @property
     def ready(self) -> bool:
         """Whether it has said that it is there."""
         return self._runner.ready
+
+    def tell_waiting(self, *, waiting: bool) -> None:
+        """Let the keeper know whether a request of it is open: then it must not be interrupted."""
+        if self._runner.kept is not None:
+            self._runner.kept.note(waiting=waiting)
+
+    async def leave(self) -> None:
+        """Let go of it without ending it, once all that it said so far is stored. It is taken over by `rejoin`."""
+        await self._runner.leave()
+        await asyncio.wait((self._pump,))
+        if self._runner.left and self._runner.kept is not None:
+            self._runner.kept.leave()
 
     def prepare(self, command: Command) -> tuple[bytes, ...]:
         """The frames of a command, checked and not yet written."""

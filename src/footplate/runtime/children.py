@@ -18,8 +18,9 @@ import msgspec
 from footplate.config.machine import ProcessesSettings
 from footplate.errors import Conflict, NotFound, ProcessNotStarted, RequestError, SpawnFailed, StoreError
 from footplate.host.environment import build_environment
-from footplate.host.process import Keeper, Spawn
 from footplate.host.raw import RawProcess, Stream, Take
+from footplate.host.spawn import Spawn
+from footplate.host.spawner import Spawner
 from footplate.runtime.child import Child, ChildInfo, ChildRecord, Owner
 from footplate.store.base import Store
 
@@ -66,7 +67,7 @@ class Children:
     """The processes of one service."""
 
     def __init__(
-        self, keeper: Keeper, store: Store, *, settings: ProcessesSettings, environ: Mapping[str, str]
+        self, keeper: Spawner, store: Store, *, settings: ProcessesSettings, environ: Mapping[str, str]
     ) -> None:
         self._keeper = keeper
         self._documents = store.documents(TABLE)
@@ -89,7 +90,7 @@ class Children:
     @classmethod
     @asynccontextmanager
     async def open(
-        cls, keeper: Keeper, store: Store, *, settings: ProcessesSettings, environ: Mapping[str, str]
+        cls, keeper: Spawner, store: Store, *, settings: ProcessesSettings, environ: Mapping[str, str]
     ) -> AsyncIterator[Children]:
         """The table with what the store has of it; at the end of the block every process is ended."""
         children = cls(keeper, store, settings=settings, environ=environ)

@@ -32,9 +32,11 @@ from footplate.runtime.limit_requests import open_limit_requests
 from footplate.runtime.limits import Spent, agent_resources, reached, remaining_money, spent_money, told
 from footplate.runtime.log import SessionLog
 from footplate.runtime.recovery import BRIDGE
+from footplate.runtime.rejoining import Rejoin, write_down
 from footplate.runtime.services import Services
 from footplate.runtime.shell import as_context, untold_commands
 from footplate.runtime.spec import SessionSpec, keep_spec
+from footplate.runtime.standing import standing_of
 from footplate.runtime.ulid import new_ulid
 
 When = Literal["queue", "steer", "now"]
@@ -63,6 +65,7 @@ class Conductor:
         self.services = services
         self.agent: Agent | None = None
         self.over = False
+        self.holding = False
         self.idle_since = time.monotonic()
         self.post = links.post
         self._take = links.take
@@ -80,6 +83,7 @@ class Conductor:
         self._leaver: Agent | None = None
         self._endings: set[asyncio.Task[None]] = set()
         self._keys = 0
+        self._told_waiting = False
         self._resets_at: float | None = None
         self._resumed = 0
         self._parked: asyncio.TimerHandle | None = None
@@ -93,7 +97,7 @@ class Conductor:
     def key(self) -> str:
         """A key for a command of our own."""
         self._keys += 1
-        return f"{self.log.session}-{self._keys}"
+        return f"{self.log.session}-{self.log.epoch}-{self._keys}"
 
     # ------------------------------------------------------------------------------------------- prompts
 
@@ -144,7 +148,7 @@ class Conductor:
         await self.tell_state()
 
     def _may_begin(self) -> bool:
-        return not self.busy and not self.over and self._parked is None
+        return not (self.busy or self.over or self.holding) and self._parked is None
 
     async def _begin(self, first: QueuedPrompt) -> None:
         try:
@@ -175,7 +179,7 @@ class Conductor:
         if self.agent is not None:
             return
         options = await self._equip(self._options())
-        self.agent = await Agent.start(self.services, self.engine, options, self._take)
+        self.agent = await Agent.start(self.services, self.engine, options, self._take, session=self.log.session)
         self.agent.name(self.log.session)
         self._outdated = False
 
@@ -212,7 +216,9 @@ class Conductor:
             resume=None if anew else options.resume,
             fork=False,
         )
-        self.agent = await Agent.start(self.services, self.engine, options, self._take, lock=lock)
+        self.agent = await Agent.start(
+            self.services, self.engine, options, self._take, session=self.log.session, lock=lock
+        )
         self.agent.name(self.log.session)
         self._outdated = False
 
@@ -234,6 +240,34 @@ class Conductor:
         prompt = said[0].prompt if said else None
         if prompt is not None:
             await self._hand_over(prompt, tuple(block for item in said for block in item.content), "queue")
+
+    async def rejoin(self, rejoin: Rejoin) -> None:
+        """Go on with an agent process that outlived the service which had it: nothing of its turn begins anew."""
+        view = self.log.view()
+        waiting = tuple(each.id for each in view.queue)
+        standing = standing_of(view, living=True)
+        asked = {each.request.engine_request for each in view.requests} - {""}
+        requests = tuple(each for each in standing.requests if each.request.id in asked)  # the others are our own
+        standing = msgspec.structs.replace(standing, waiting=waiting, requests=requests)
+        before = rejoin.record.options
+        options = msgspec.structs.replace(
+            before,
+            standing=standing,
+            epoch=rejoin.record.epoch + 1,
+            resume=view.resume.value if view.resume is not None else before.session_id or before.resume,
+            session_id=None,
+            fork=False,
+            first_turn=len(view.turns) + 1,
+        )
+        await write_down(self.services, msgspec.structs.replace(rejoin.record, epoch=options.epoch))
+        ended = frozenset(each.request.engine_request for each in view.closed_requests)
+        self._running = {call.id for call in standing.calls if not call.ended}
+        self.agent = await Agent.rejoin(self.services, self.engine, rejoin, options, self._take, ended=ended)
+        self.agent.name(self.log.session)
+
+    async def rejoined(self) -> None:
+        """The agent has caught up: prompts that it does not know are handed over, and it knows those it has by name."""
+        await self.go_on()
 
     async def renew(self) -> None:
         """Have the process replaced as soon as no turn runs: it holds what does not hold any more."""
@@ -291,6 +325,7 @@ class Conductor:
     async def detached(self) -> None:
         """The process is gone: what it had taken and not begun goes back to the person."""
         self.agent = None
+        self._told_waiting = False
         self._running.clear()
         self._turn = self.log.view().turn
         lost = [m.PromptWithdrawn(prompt=prompt, reason="the agent ended before it began") for prompt in self._sent]
@@ -405,7 +440,15 @@ class Conductor:
 
     async def tell_state(self) -> None:
         """Say the state when it has changed; it comes from what the protocol told, never from a guess."""
+        self._tell_waiting()
         await self.log.publish((), then=self.news())
+
+    def _tell_waiting(self) -> None:
+        """Let the keeper know when the agent begins or ceases to wait for an answer."""
+        waiting = any(each.state == "open" for each in self.log.outline().requests)
+        if self.agent is not None and waiting != self._told_waiting:
+            self._told_waiting = waiting
+            self.agent.tell_waiting(waiting=waiting)
 
     def news(self) -> tuple[Event, ...]:
         """The state where it has changed: to be said together with what changed it."""

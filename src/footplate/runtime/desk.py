@@ -135,6 +135,12 @@ class Desk:
         await self._conductor.tell(c.AnswerRequest(key=self._conductor.key(), request=engine_id, answer=answer))
         await self._conductor.tell_state()
 
+    def rejoin(self) -> None:
+        """The agent that asked is there again: what it asks goes on under the ids that the log has."""
+        for held in self._conductor.log.view().requests:
+            if held.request.engine_request:
+                self._book.adopt(held.request.id, RequestId(held.request.engine_request))
+
     async def revoke(self, name: RuleId, by: str, surface: str) -> c.RevokeRule | None:
         """Take back, for good, what was allowed for the session. What to ask of the agent, where it holds the rule."""
         rule = next((rule for rule in self._conductor.log.view().rules if rule.id == name), None)

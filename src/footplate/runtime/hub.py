@@ -13,13 +13,15 @@ import msgspec
 
 from footplate.engines.base import Engine
 from footplate.engines.catalog import make_engine
-from footplate.errors import FootplateError, InvalidValue, UnknownSession
+from footplate.errors import FootplateError, InvalidValue, SessionOver, UnknownSession
 from footplate.events.base import ResumeToken
 from footplate.events.codec import ReadEnvelope
 from footplate.events.ids import SessionId
 from footplate.events.reduce import SessionReducer
+from footplate.host.keepers import Held, Keepers
 from footplate.runtime.log import SessionLog
 from footplate.runtime.memory import choose_evictions, memory_is_short
+from footplate.runtime.rejoining import Rejoin, find_record
 from footplate.runtime.services import Services
 from footplate.runtime.session import Session
 from footplate.runtime.spec import SPECS, SessionSpec
@@ -32,6 +34,7 @@ ARCHIVED = "archived"
 
 log = logging.getLogger(__name__)
 EVICTION_S = 5.0
+DRAIN_LOOK_S = 0.05
 PAGE = 500
 
 
@@ -41,6 +44,9 @@ class Hub:
     def __init__(self, services: Services, *, idle_s: float = 600.0) -> None:
         self._services = services
         self._idle_s = idle_s
+        self.leaving = False
+        """Whether agents are left to the keeper at the end, not ended."""
+
         self._live: dict[SessionId, Session] = {}
         self._opening: dict[SessionId, asyncio.Lock] = {}
         self._evictor = asyncio.create_task(self._evict_idle(), name="evictor")
@@ -156,16 +162,61 @@ class Hub:
         return self._services.store.export(session)
 
     async def close(self) -> None:
-        """Let go of every session."""
-        self._evictor.cancel()
-        await asyncio.wait((self._evictor,))
-        await self._services.warm.close()
+        """Let go of every session; their agents end."""
+        await self._stop()
         for session in tuple(self._live):
             await self.forget(session)
 
+    async def detach(self) -> None:
+        """Let go of every session and leave the agents to the keeper: the next service goes on with them."""
+        await self._stop()
+        live, self._live = self._live, {}
+        for session in live.values():
+            await session.detach()
+
+    async def drain(self, patience_s: float) -> bool:
+        """Wait until no turn runs; False when some still do after so many seconds. Nothing new is begun meanwhile."""
+        until = time.monotonic() + patience_s
+        for live in self._live.values():
+            live.hold()
+        while any(live.busy for live in self._live.values()):
+            if time.monotonic() > until:
+                return False
+            await asyncio.sleep(DRAIN_LOOK_S)
+        return True
+
+    async def rejoin_kept(self) -> tuple[SessionId, ...]:
+        """Take over every agent that outlived the last service; the sessions whose agents they are.
+
+        One that belongs to no session, or that cannot be taken over, is ended.
+        """
+        keepers = self._services.keepers
+        if keepers is None:
+            return ()
+        return tuple([each for held in await keepers.held() if (each := await self._rejoin(keepers, held)) is not None])
+
+    async def _rejoin(self, keepers: Keepers, held: Held) -> SessionId | None:
+        record = await find_record(self._services, held)
+        if record is None:
+            keepers.end(held)
+            return None
+        try:
+            async with self._opening.setdefault(record.session, asyncio.Lock()):
+                self._live[record.session] = await self._reopen(record.session, Rejoin(held, record))
+        except FootplateError as problem:
+            log.warning("agent %s of session %s is ended: %s", held.agent.id, record.session, problem)
+            keepers.end(held)
+            return None
+        return record.session
+
+    async def _stop(self) -> None:
+        self._evictor.cancel()
+        await asyncio.wait((self._evictor,))
+        await self._services.warm.close()
+
     # --------------------------------------------------------------------------------------------- inside
 
-    async def _reopen(self, session: SessionId) -> Session:
+    async def _reopen(self, session: SessionId, rejoin: Rejoin | None = None) -> Session:
         document = await self._services.store.documents(SPECS).get(session)
         if document is None:
             raise UnknownSession(session)
@@ -175,11 +226,18 @@ class Hub:
         async for envelope in self._read(session):
             reducer.apply(envelope)
         opened = self._log(lease, reducer)
+        closed = opened.view().state == "closed"
+        if closed and rejoin is not None:
+            raise SessionOver(session)
         session_again = Session(self._services, self._engine(spec.engine), spec, opened)
-        if opened.view().state == "closed":
+        if closed:
             session_again.retire()
-        else:
-            await session_again.take_up()
+            return session_again
+        try:
+            await (session_again.take_up() if rejoin is None else session_again.rejoin(rejoin))
+        except BaseException:
+            await session_again.shut()
+            raise
         return session_again
 
     def _log(self, lease: Lease, reducer: SessionReducer) -> SessionLog:

@@ -9,13 +9,14 @@ from typing import Final
 
 from footplate.engines.base import Engine, Installable
 from footplate.errors import InstallFailed
-from footplate.host.process import Keeper, Spawn
+from footplate.host.spawn import Spawn
+from footplate.host.spawner import Spawner
 
 TIMEOUT_S: Final = 600.0
 TAIL: Final = 2000
 
 
-async def install_engine(engine: Engine, keeper: Keeper, environ: Mapping[str, str], *, version: str) -> str:
+async def install_engine(engine: Engine, keeper: Spawner, environ: Mapping[str, str], *, version: str) -> str:
     """Install it, at that version or the latest; where the program is. Raises `InstallFailed` with the last words."""
     if not isinstance(engine, Installable):
         raise InstallFailed(engine.name, "Footplate does not install it; put its program on the PATH")
@@ -26,7 +27,7 @@ async def install_engine(engine: Engine, keeper: Keeper, environ: Mapping[str, s
     return await asyncio.to_thread(engine.settle_install, environ)
 
 
-async def _run(keeper: Keeper, argv: tuple[str, ...], env: Mapping[str, str], cwd: str) -> tuple[int | None, str]:
+async def _run(keeper: Spawner, argv: tuple[str, ...], env: Mapping[str, str], cwd: str) -> tuple[int | None, str]:
     Path(cwd).mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 - one folder, before minutes of npm
     shell = ("/bin/sh", "-c", 'exec 2>&1; exec "$@"', argv[0], *argv)
     process = await keeper.spawn(Spawn(argv=shell, env=dict(env), cwd=cwd))

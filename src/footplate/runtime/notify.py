@@ -21,7 +21,7 @@ from footplate.errors import FootplateError
 from footplate.events import model as m
 from footplate.events.ids import SessionId
 from footplate.events.model import Envelope
-from footplate.host.process import Keeper
+from footplate.host.spawner import Spawner
 from footplate.runtime.bulletin import Bulletin
 from footplate.runtime.services import Services
 from footplate.runtime.shell import run_shell
@@ -57,7 +57,7 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Notifier:
     """Listens to the bulletin and tells the hooks."""
 
-    def __init__(self, store: Store, keeper: Keeper, environ: Mapping[str, str], hooks: Sequence[Hook]) -> None:
+    def __init__(self, store: Store, keeper: Spawner, environ: Mapping[str, str], hooks: Sequence[Hook]) -> None:
         self._store = store
         self._keeper = keeper
         self._environ = environ

@@ -20,10 +20,10 @@ from footplate.errors import EngineDeclined, EngineGone, EngineSilent, Unsupport
 from footplate.events.commands import Command
 from footplate.events.model import Event, Notice
 from footplate.host.lines import Block
-from footplate.host.process import Keeper
+from footplate.host.spawner import Spawner
 from footplate.runtime.frame_log import log_frames
 from footplate.runtime.handlers import Handler, Handlers
-from footplate.runtime.wires import CLOSE_WAIT_S, Wire, open_wire
+from footplate.runtime.wires import CLOSE_WAIT_S, Kept, Wire, open_wire
 
 BACKLOG = 4 * 1024 * 1024
 """How many bytes of the agent's output may wait as unread events before its pipe is left alone."""
@@ -58,6 +58,7 @@ class Runner:
         self._room = asyncio.Event()
         self._over = False
         self._ending = False
+        self._left = False
         self.session = ""
         """Whose frames these are, for the log."""
         self._reader = asyncio.create_task(self._read(), name="runner")
@@ -69,7 +70,7 @@ class Runner:
         installed: Installed,
         options: Options,
         *,
-        keeper: Keeper,
+        keeper: Spawner,
         environ: Mapping[str, str],
         tools: Mapping[str, Handler] | None = None,
         hooks: Mapping[str, Handler] | None = None,
@@ -84,6 +85,33 @@ class Runner:
         handlers = Handlers(tools=tools, hooks=hooks)
         wire = await open_wire(launch, keeper, sandbox=options.sandbox, limits=options.resources)
         return cls(wire, conversation, notes=notes, engine=engine.name, handlers=handlers)
+
+    @property
+    def kept(self) -> Kept | None:
+        """What the keeper can be told of the agent; None where no keeper has it."""
+        return self._wire.kept
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing waits to be stored, and the agent's own pipe is read, not what was kept of it."""
+        kept = self._wire.kept
+        return kept is None or (kept.direct and not self._waiting and not self._held)
+
+    @property
+    def left(self) -> bool:
+        """Whether the agent was let go of, and goes on without us."""
+        return self._left
+
+    async def leave(self) -> None:
+        """Read no further; what was read is still given. Then the agent can be let go of."""
+        kept = self._wire.kept
+        if kept is None:
+            await self.end(close_wait=0.0)
+            return
+        self._left = self._ending = True
+        self._room.set()
+        kept.stop_reading()
+        await self._reader
 
     @property
     def ready(self) -> bool:
@@ -202,6 +230,8 @@ class Runner:
                 await self._leave_room()
             while self._held:
                 await self._translate_held()
+            if self._left:
+                return
             ending = await self._wire.end()
             self._publish([*ending.limits, *self._conversation.finish(ending).events])
         finally:

@@ -9,8 +9,10 @@ from pathlib import Path
 
 from footplate.config.places import data_folder
 from footplate.config.settings import Settings
+from footplate.events.ids import SessionId
+from footplate.host.keepers import Keepers
 from footplate.host.process import Keeper
-from footplate.host.sweep import sweep_leftovers
+from footplate.host.sweep import Reaped, collect_leftovers, read_records
 from footplate.runtime.hub import Hub
 from footplate.runtime.services import Services
 from footplate.store.sqlite import SqliteStore
@@ -19,32 +21,91 @@ STORE = "store"
 
 
 class Service:
-    """What an open runtime offers: the hub, and where its data lies."""
+    """What an open runtime offers: the hub, where its data lies, and what it found when it began.
 
-    def __init__(self, hub: Hub, services: Services, data: Path) -> None:
+    `reaped` is what earlier processes had left over and is ended now; `rejoined` are sessions whose agents went on.
+    """
+
+    def __init__(
+        self,
+        hub: Hub,
+        services: Services,
+        data: Path,
+        *,
+        reaped: Reaped | None = None,
+        rejoined: tuple[SessionId, ...] = (),
+    ) -> None:
         self.hub = hub
         self.services = services
         self.data = data
+        self.reaped = reaped or Reaped()
+        self.rejoined = rejoined
 
     @property
     def settings(self) -> Settings:
         """What the operator decided."""
         return self.services.settings
 
+    async def drain(self, patience_s: float) -> bool:
+        """End with the agents, not without them: wait for turns that run, then everything is ended in order.
+
+        False when turns still ran after so many seconds; they are ended, too.
+        """
+        self.hub.leaving = False
+        return await self.hub.drain(patience_s)
+
 
 @asynccontextmanager
-async def open_service(environ: Mapping[str, str], settings: Settings) -> AsyncIterator[Service]:
+async def open_service(environ: Mapping[str, str], settings: Settings, *, keep: bool = False) -> AsyncIterator[Service]:
     """The runtime on the data folder of this environment. One process per folder: else `LockHeld` names the other.
 
     What an earlier process has left running is swept first, then sessions that it left in the middle are taken up. At
     the end every agent is ended; sessions stay stored.
+
+    With `keep` agents outlive this process by `[runtime] reattach_grace_s`, whether it is killed or ends in order:
+    those that an earlier service left are taken over, and at the end they are left, unless it was asked to `drain`.
+    Without it that holds as well where agents were left: they are not ours to end.
     """
     data = data_folder(environ)
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(await SqliteStore.open(data / STORE))
-        await asyncio.to_thread(sweep_leftovers, data)
-        keeper = await stack.enter_async_context(Keeper.start(state_dir=data))
-        services = Services(store, keeper, settings=settings, environ=environ, data=data, rules=tuple(settings.rules))
-        hub = await stack.enter_async_context(Hub.open(services))
-        await hub.take_up_left()
-        yield Service(hub, services, data)
+        found = await asyncio.to_thread(keeps_agents, data)
+        if found or (keep and settings.runtime.reattach_grace_s > 0):
+            service = await _open_kept(stack, store, environ, settings, data)
+        else:
+            reaped = await asyncio.to_thread(collect_leftovers, data)
+            keeper = await stack.enter_async_context(Keeper.start(state_dir=data))
+            services = Services(store, keeper, settings=settings, environ=environ, data=data)
+            hub = await stack.enter_async_context(Hub.open(services))
+            await hub.take_up_left()
+            service = Service(hub, services, data, reaped=reaped)
+        yield service
+
+
+def keeps_agents(data: Path) -> bool:
+    """Whether a keeper of the folder waits for a service."""
+    return any(record.keeps and record.alive() for record in read_records(data))
+
+
+async def _open_kept(
+    stack: AsyncExitStack, store: SqliteStore, environ: Mapping[str, str], settings: Settings, data: Path
+) -> Service:
+    runtime = settings.runtime
+    keepers = await Keepers.open(data, grace_s=runtime.reattach_grace_s, spool_limit=runtime.spool_mb * 1024 * 1024)
+    services = Services(store, keepers, settings=settings, environ=environ, data=data, keepers=keepers)
+    hub = Hub(services)
+    hub.leaving = True
+    service = Service(hub, services, data, reaped=keepers.reaped)
+
+    async def close() -> None:
+        if hub.leaving:
+            await hub.detach()
+            await keepers.leave()
+        else:
+            await hub.close()
+            await keepers.close()
+
+    stack.push_async_callback(close)
+    service.rejoined = await hub.rejoin_kept()
+    await hub.take_up_left()
+    return service

@@ -12,7 +12,8 @@ from footplate.config.settings import Settings
 from footplate.events.ids import SessionId
 from footplate.events.model import RequestAnswered
 from footplate.events.requests import Request
-from footplate.host.process import Keeper
+from footplate.host.keepers import Keepers
+from footplate.host.spawner import Spawner
 from footplate.runtime.bulletin import Bulletin
 from footplate.runtime.ulid import new_ulid
 from footplate.runtime.warm import Place, WarmPool
@@ -42,15 +43,18 @@ class Services:
     def __init__(
         self,
         store: Store,
-        keeper: Keeper,
+        keeper: Spawner,
         *,
         settings: Settings,
         environ: Mapping[str, str],
         data: Path,
         rules: tuple[Rule, ...] = (),
+        keepers: Keepers | None = None,
     ) -> None:
+        """`keepers` are those that outlive this process, where `keeper` stands for them."""
         self.store = store
         self.keeper = keeper
+        self.keepers = keepers
         self.settings = settings
         self.environ = environ
         self.rules = rules or settings.rules

@@ -7,6 +7,7 @@ hears of it, and every later one is told who was first.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -33,12 +34,16 @@ from footplate.runtime.folder_config import McpConfig
 from footplate.runtime.limits import Limits
 from footplate.runtime.log import SessionLog, Subscription
 from footplate.runtime.mailbox import Mailbox
+from footplate.runtime.rejoining import Rejoin
 from footplate.runtime.requests import RequestBook
 from footplate.runtime.resumption import Resumption
 from footplate.runtime.services import Services
 from footplate.runtime.shell import run_shell
 from footplate.runtime.spec import SessionSpec, keep_spec
 from footplate.runtime.ulid import new_ulid
+
+CATCH_UP_S = 0.02
+"""Between two looks at whether an agent that was taken over has answered."""
 
 T = TypeVar("T")
 
@@ -57,6 +62,7 @@ class Session:
         book = RequestBook()
         self._resumption = Resumption(self._conductor, book)
         self._desk = Desk(self._conductor, self._allowance, book, self._resumption)
+        self._rejoined: asyncio.Task[None] | None = None
 
     async def begin(self, *, title: str, resume: ResumeToken | None) -> None:
         """Write the first event of a new session."""
@@ -82,6 +88,23 @@ class Session:
     def retire(self) -> None:
         """It was closed in an earlier life: it can be read, and takes nothing more."""
         self._conductor.over = True
+
+    async def rejoin(self, rejoin: Rejoin) -> None:
+        """Go on with the agent that outlived the service which had it, in the middle of whatever it does."""
+        await self._do(lambda: self._rejoin(rejoin))
+        self._rejoined = asyncio.create_task(self._catch_up(), name=f"rejoin {self.id}")
+
+    async def _rejoin(self, rejoin: Rejoin) -> None:
+        self._desk.rejoin()
+        self._desk.take_up()
+        await self._conductor.rejoin(rejoin)
+        await self._conductor.tell_state()
+
+    async def _catch_up(self) -> None:
+        """Wait until the agent has answered: by then all that it said before is in the log."""
+        while (agent := self._conductor.agent) is not None and not agent.ready:  # noqa: ASYNC110  rare, and short
+            await asyncio.sleep(CATCH_UP_S)
+        await self._mailbox.do(self._conductor.rejoined)
 
     # ------------------------------------------------------------------------------------------- reading
 
@@ -262,10 +285,33 @@ class Session:
         self._conductor.over = True
         self._conductor.stop_waiting()
         self._desk.stop_waiting()
+        await self._stop_catching_up()
         await self._let_go()
         await self._resumption.stop()
         await self._mailbox.close()
         self._log.close()
+
+    def hold(self) -> None:
+        """Begin no further turn: prompts are taken and wait for the next service."""
+        self._conductor.holding = True
+
+    async def detach(self) -> None:
+        """Let go of the session and leave its agent to the keeper, in the middle of whatever it does."""
+        self._conductor.over = True
+        self._conductor.stop_waiting()
+        self._desk.stop_waiting()
+        await self._stop_catching_up()
+        agent = self._conductor.agent
+        if agent is not None:
+            await agent.leave()
+        await self._resumption.stop()
+        await self._mailbox.close()
+        self._log.close()
+
+    async def _stop_catching_up(self) -> None:
+        if self._rejoined is not None:
+            self._rejoined.cancel()
+            await asyncio.wait((self._rejoined,))
 
     async def _let_go(self) -> None:
         agent = self._conductor.agent

@@ -7,15 +7,17 @@ from collections.abc import Mapping
 
 from footplate.events.model import CommandRan
 from footplate.events.view import CommandItem, SessionView
+from footplate.host.child import Process
 from footplate.host.environment import build_environment
-from footplate.host.process import Keeper, Process, Spawn
+from footplate.host.spawn import Spawn
+from footplate.host.spawner import Spawner
 
 OUTPUT_LIMIT = 64 * 1024
 TIMEOUT_S = 120.0
 
 
 async def run_shell(
-    keeper: Keeper, command: str, *, cwd: str, environ: Mapping[str, str], timeout_s: float = TIMEOUT_S
+    keeper: Spawner, command: str, *, cwd: str, environ: Mapping[str, str], timeout_s: float = TIMEOUT_S
 ) -> CommandRan:
     """Run it with `sh -c`, both outputs as one; what goes beyond the limit of bytes or seconds is cut and said so."""
     env = build_environment(environ)

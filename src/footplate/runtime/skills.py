@@ -19,7 +19,8 @@ import msgspec
 from footplate.engines.base import Spawn as Command
 from footplate.errors import FootplateError, InvalidValue
 from footplate.host.environment import build_environment
-from footplate.host.process import Keeper, Spawn
+from footplate.host.process import Spawn
+from footplate.host.spawner import Spawner
 from footplate.runtime.folder_config import FolderFile, SkillsConfig, SkillSource
 from footplate.store.base import Store
 
@@ -39,7 +40,7 @@ class Gathered(msgspec.Struct, frozen=True, kw_only=True):
 class SkillShelf:
     """Where skills are fetched to and put together, below the data folder."""
 
-    def __init__(self, place: Path, keeper: Keeper, environ: Mapping[str, str]) -> None:
+    def __init__(self, place: Path, keeper: Spawner, environ: Mapping[str, str]) -> None:
         self._place = place
         self._keeper = keeper
         self._environ = environ

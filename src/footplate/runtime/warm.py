@@ -22,7 +22,7 @@ from footplate.engines.base import Engine, Installed, Options
 from footplate.errors import EngineError, HostError
 from footplate.events.ids import EngineSessionId
 from footplate.host.locks import SessionLock
-from footplate.host.process import Keeper
+from footplate.host.spawner import Spawner
 from footplate.runtime.memory import memory_is_short
 from footplate.runtime.runner import Runner
 
@@ -37,6 +37,8 @@ class Started(msgspec.Struct, frozen=True):
 
     runner: Runner
     lock: SessionLock | None
+    installed: Installed
+    options: Options
 
     async def end(self, *, close_wait: float = 0.0) -> None:
         """See it out, and free the lock."""
@@ -50,7 +52,7 @@ class Started(msgspec.Struct, frozen=True):
 class Place:
     """Where agents are started: the keeper that does it, the environment they are chosen from, the folder of locks."""
 
-    def __init__(self, keeper: Keeper, *, environ: Mapping[str, str], locks: Path) -> None:
+    def __init__(self, keeper: Spawner, *, environ: Mapping[str, str], locks: Path) -> None:
         self._keeper = keeper
         self._locks = locks
         self.environ = environ
@@ -75,7 +77,7 @@ class Place:
             if lock is not None:
                 lock.release()
             raise
-        return Started(runner, lock)
+        return Started(runner, lock, installed, options)
 
     def lock_on(self, engine: Engine, session: EngineSessionId) -> SessionLock:
         """The lock on a conversation of the engine's, not yet taken."""

@@ -10,17 +10,52 @@ from footplate.engines.base import Exit, InProcess, Launch, Spawn
 from footplate.errors import EngineGone, EngineRefused
 from footplate.events.model import LimitReached
 from footplate.host import spawn as host_spawn
+from footplate.host.child import Process
 from footplate.host.confinement import confine
 from footplate.host.lines import Block, LineSplitter
-from footplate.host.process import Keeper, Process
 from footplate.host.resources import BELOW_THE_SERVICE, Excess, ResourceLimits, Tree
 from footplate.host.sandbox import LAYERS, Sandbox
+from footplate.host.spawner import Spawner
 from footplate.host.table import LINUX
 from footplate.runtime.memory import TreeWatch
 
 CLOSE_WAIT_S = 2.0
 TERM_WAIT_S = 3.0
 NO_LIMITS = ResourceLimits()
+
+
+class Kept(Protocol):
+    """An agent's process as a keeper has it that may outlive us: `host.child.Process`."""
+
+    @property
+    def id(self) -> str:
+        """The keeper's name of it."""
+        ...
+
+    @property
+    def direct(self) -> bool:
+        """Whether what was kept of its output is read."""
+        ...
+
+    def note(self, *, kept: bool | None = None, waiting: bool | None = None, **about: str) -> None:
+        """Whether it is to outlive us, whether it waits for an answer, what it is for."""
+        ...
+
+    def settle(self) -> None:
+        """All that was read is stored."""
+        ...
+
+    def release(self) -> None:
+        """Nothing of it is needed any more."""
+        ...
+
+    def stop_reading(self) -> None:
+        """Nothing further is read."""
+        ...
+
+    def leave(self) -> None:
+        """Let go of it; it goes on."""
+        ...
 
 
 class Wire(Protocol):
@@ -50,9 +85,14 @@ class Wire(Protocol):
         """
         ...
 
+    @property
+    def kept(self) -> Kept | None:
+        """What the keeper can be told of it; None where no keeper has it."""
+        ...
+
 
 async def open_wire(
-    launch: Launch, keeper: Keeper, *, sandbox: Sandbox | None = None, limits: ResourceLimits = NO_LIMITS
+    launch: Launch, keeper: Spawner, *, sandbox: Sandbox | None = None, limits: ResourceLimits = NO_LIMITS
 ) -> Wire:
     """Start the agent: in a sandbox and held to limits, where that is asked for.
 
@@ -104,6 +144,10 @@ class ProcessWire:
     def gone(self) -> bool:
         return self._process.exit is not None
 
+    @property
+    def kept(self) -> Kept | None:
+        return self._process
+
     async def read(self) -> Block | None:
         return await self._process.read()
 
@@ -143,6 +187,10 @@ class TaskWire:
     @property
     def gone(self) -> bool:
         return self._ended
+
+    @property
+    def kept(self) -> Kept | None:
+        return None
 
     async def _serve(self, launch: InProcess) -> int:
         try:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from bench import appends, idle, interrupt, journals
+from bench import appends, idle, interrupt, journals, keeper
 from bench.goals import Verdict
 from bench.sheet import Sheet, at_least, below, render_sheet
 from bench.stage import Stage
@@ -37,6 +37,13 @@ def test_a_few_idle_sessions_are_measured(tmp_path: Path) -> None:
     assert sheet.why == ""
     assert [len(found) for found in sheet.samples.values()] == [1, 1, 1]
     assert "KB per session" in render_sheet(sheet)
+
+
+def test_a_few_lines_are_measured_with_and_without_a_keeper(tmp_path: Path) -> None:
+    sheet = keeper.measure_keeper(Stage(tmp_path), keeper.Scale(lines=5_000, rounds=1))
+    assert sheet.why == ""
+    assert [len(found) for found in sheet.samples.values()] == [1, 1]
+    assert "at most 1.05x" in sheet.goals[0].goal
 
 
 def test_the_answer_to_an_interrupt_is_found_behind_the_flood_and_across_two_reads() -> None:

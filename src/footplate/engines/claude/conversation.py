@@ -16,14 +16,14 @@ from footplate.engines.claude import control, features
 from footplate.engines.claude.asking import ASKED
 from footplate.engines.claude.grants import Grants
 from footplate.engines.claude.hosting import Hosting
-from footplate.engines.claude.lenient import read_struct
+from footplate.engines.claude.lenient import read, read_struct
 from footplate.engines.claude.modes import wire_mode
 from footplate.engines.claude.offers import Offers
 from footplate.engines.claude.orders import Orders
 from footplate.engines.claude.outgoing import MUTE, Outgoing, Verdict, encoded, reading
 from footplate.engines.claude.queries import QUESTIONS
 from footplate.engines.claude.translate import CONTROL, ControlLine, Translator
-from footplate.engines.claude.wire import ControlCancel, ControlRequest, ControlResponse
+from footplate.engines.claude.wire import LINES, RAWS, ControlCancel, ControlRequest, ControlResponse
 from footplate.errors import UnsupportedOption
 from footplate.events import commands as c
 from footplate.events.commands import Command
@@ -53,6 +53,7 @@ class ClaudeConversation:
         """`version` is that of the CLI, `mode` the one it starts in, `may_bypass` whether it can stop asking."""
         self._one_shot = options.one_shot
         self._standing = options.standing
+        self._rejoined = options.standing if options.standing is not None and options.standing.living else None
         self._granted = bool(options.grants)
         self._version = features.parse_version(version)
         self._translator = Translator(
@@ -191,9 +192,24 @@ class ClaudeConversation:
             return
         response, reply = settled
         self._translator.still_open(response.pending_permission_requests)
+        self._frames.extend(self._repeat_answers(response.pending_permission_requests))
         self._frames.extend(self._orders.take_frames())
         if reply is not None:
             self._replies.append(reply)
+
+    def _repeat_answers(self, raws: msgspec.Raw | None) -> list[bytes]:
+        """Answers that were stored before we took over and that the CLI still waits for: they were never written."""
+        standing, pending = self._rejoined, read(RAWS, raws)
+        if standing is None or pending is None:
+            return []
+        self._rejoined = None
+        lines = [line for raw in pending if isinstance(line := read(LINES, raw), ControlRequest)]
+        waiting = {line.request_id for line in lines}
+        return [
+            control.answer_frame(asked.request, asked.answer)
+            for asked in standing.requests
+            if asked.answer is not None and asked.request.id in waiting
+        ]
 
     def _serve(self, line: ControlRequest) -> None:
         asked = read_struct(ASKED, line.request)

@@ -21,9 +21,12 @@ from footplate.engines.claude.discovery import find_credentials, pick_key
 from footplate.engines.claude.features import parse_version
 from footplate.engines.claude.launch import CONFIG_DIR, Facts, build_launch
 from footplate.engines.claude.modes import BYPASS, EFFORTS, MODES, static_choices, wire_mode
+from footplate.engines.claude.rejoining import ClaudeRejoining, rejoin_claude
 from footplate.engines.claude.revival import ClaudeParking
 from footplate.engines.claude.settings import ClaudeSettings
 from footplate.engines.claude.trust import CONFIG_FILE, find_distrust
+from footplate.engines.rejoining import Where
+from footplate.engines.standing import Standing
 from footplate.errors import EngineNotExecutable, EngineNotFound
 from footplate.events.base import ResumeToken
 from footplate.events.model import ConfigOption
@@ -121,6 +124,11 @@ class ClaudeEngine:
     def parking(self) -> ClaudeParking:
         """How requests are brought back whose CLI is gone."""
         return ClaudeParking(self._settings.profile)
+
+    def rejoin(self, standing: Standing, where: Where) -> ClaudeRejoining:
+        """What a killed service had read and not stored, out of the CLI's own file."""
+        profile = where.profile or self._settings.profile
+        return rejoin_claude(standing, msgspec.structs.replace(where, profile=profile))
 
     def find_distrust(
         self, destination: Destination, options: Options, version: str, environ: Mapping[str, str]

@@ -70,9 +70,14 @@ class Messages:
         self.answer: list[str] = []
         self.context_used: int | None = None
         self._answering = ""
+        self._joins = True
 
     def take_over(self, standing: Standing) -> None:
-        """Number further blocks of a message after those that the log has."""
+        """Number further blocks of a message after those that the log has.
+
+        Deltas of a message that a living process is in the middle of are left: the beginning was for others.
+        """
+        self._joins = not standing.living
         for message in standing.messages[-KEPT:]:
             parts = {number: Part("text", done=True) for number in message.blocks}
             self._written[message.id] = Written(message.id, message.parent, parts)
@@ -194,7 +199,7 @@ class Messages:
         return True
 
     def _joined(self, parent: str | None) -> Written | None:
-        hint = read(HINT, self._raw_line())
+        hint = read(HINT, self._raw_line()) if self._joins else None
         return self._begin(hint.api_message_id, parent) if hint is not None and hint.api_message_id else None
 
     def _skip(self, kind: str, known: tuple[str, ...]) -> bool:

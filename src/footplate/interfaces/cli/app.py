@@ -16,6 +16,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "footplate.interfaces.cli.history:history_group",
         "Sessions from elsewhere: list, read, go on with them.",
     ),
+    "doctor": (
+        "footplate.interfaces.cli.doctor:doctor_command",
+        "Say what runs, what is kept and what is wrong.",
+    ),
     "mock-agent": (
         "footplate.interfaces.cli.agents:mock_agent",
         "Be the built-in agent, on standard input and output.",

@@ -1,0 +1,196 @@
+"""What can be told about this installation without a service: small checks, each with a verdict and an advice.
+
+A check is a coroutine function that takes a `Patient` and gives findings; it changes nothing. Add one to `CHECKS`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Final, Literal
+
+import msgspec
+
+from footplate.config.places import data_folder
+from footplate.errors import HostError
+from footplate.host.keepers import connect
+from footplate.host.messages import KeptAgent, Listed
+from footplate.host.sweep import Record, left_files, read_records
+from footplate.host.table import Table
+
+Status = Literal["ok", "warn", "fail"]
+MEMORY_KB: Final = 15_000
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that was looked at: how it is, what that means, and what to do about it."""
+
+    name: str
+    status: Status
+    text: str
+    advice: str = ""
+    facts: dict[str, object] = {}
+
+
+class Patient(msgspec.Struct, frozen=True):
+    """What is looked at."""
+
+    environ: Mapping[str, str]
+    data: Path
+
+
+Check = Callable[[Patient], Awaitable[list[Finding]]]
+
+
+async def examine(environ: Mapping[str, str], checks: tuple[Check, ...] | None = None) -> list[Finding]:
+    """All findings, in the order of the checks."""
+    patient = Patient(environ, data_folder(environ))
+    findings: list[Finding] = []
+    for check in CHECKS if checks is None else checks:
+        findings += await check(patient)
+    return findings
+
+
+async def check_data_folder(patient: Patient) -> list[Finding]:
+    """Whether there is a data folder, and it is for us alone to write."""
+    return [await asyncio.to_thread(_look_at_folder, patient.data)]
+
+
+def _look_at_folder(data: Path) -> Finding:
+    facts: dict[str, object] = {"path": str(data)}
+    if not data.exists():
+        return Finding(
+            name="data folder", status="ok", text=f"{data} is not there yet; it is made when needed", facts=facts
+        )
+    if not data.is_dir() or not os.access(data, os.W_OK | os.X_OK):
+        advice = "make it a folder that you may write, or name another with FOOTPLATE_DATA_DIR"
+        return Finding(name="data folder", status="fail", text=f"{data} cannot be used", advice=advice, facts=facts)
+    keepers = data / "keepers"
+    if keepers.exists() and keepers.stat().st_mode & 0o077:
+        advice = f"chmod 700 {keepers}"
+        return Finding(
+            name="data folder", status="warn", text=f"others may enter {keepers}", advice=advice, facts=facts
+        )
+    return Finding(name="data folder", status="ok", text=str(data), facts=facts)
+
+
+async def check_keepers(patient: Patient) -> list[Finding]:
+    """Which keepers run, and what each of them holds."""
+    records = await asyncio.to_thread(read_records, patient.data)
+    alive = [record for record in records if record.alive()]
+    if not alive:
+        return [Finding(name="keeper", status="ok", text="none runs: no agent is kept")]
+    return [await _look_at_keeper(patient.data, record) for record in alive]
+
+
+async def _look_at_keeper(data: Path, record: Record) -> Finding:
+    facts: dict[str, object] = {
+        "pid": record.pid,
+        "version": record.version,
+        "uptime_s": round(uptime(record.start_time), 1),
+        "memory_kb": memory_kb(record.pid),
+    }
+    about = f"pid {record.pid}, version {record.version}, up {uptime(record.start_time):.0f} s, {facts['memory_kb']} KB"
+    if not record.keeps:
+        return Finding(name="keeper", status="ok", text=f"{about}; ends with its service", facts=facts)
+    try:
+        listed = await _ask(data, record)
+    except (OSError, HostError) as problem:
+        advice = "it is about to end, or hangs: look again, then end it with SIGTERM"
+        text = f"{about}; does not answer: {problem}"
+        return Finding(name="keeper", status="warn", text=text, advice=advice, facts=facts)
+    facts |= {
+        "driver": listed.driver,
+        "grace_s": listed.grace_s,
+        "away_s": round(listed.away_s, 1),
+        "retiring": listed.retiring,
+        "agents": [_agent_facts(agent) for agent in listed.agents],
+    }
+    return _judge_keeper(about, listed, facts)
+
+
+def _judge_keeper(about: str, listed: Listed, facts: dict[str, object]) -> Finding:
+    if listed.driver:
+        whose = f"driven by process {listed.driver}"
+    else:
+        left = max(0.0, listed.grace_s - listed.away_s)
+        whose = f"no service for {listed.away_s:.0f} s, ends its agents in {left:.0f} s"
+    lines = [f"{about}; {whose}{'; retiring' if listed.retiring else ''}; {len(listed.agents)} agents"]
+    lines += [f"  {_agent_line(agent)}" for agent in listed.agents]
+    text = "\n".join(lines)
+    full = [agent.id for agent in listed.agents if agent.full]
+    if full:
+        advice = "start the service again: these agents wait until their output is read"
+        return Finding(name="keeper", status="warn", text=text, advice=f"{advice} ({', '.join(full)})", facts=facts)
+    memory = facts["memory_kb"]
+    if isinstance(memory, int) and memory > MEMORY_KB:
+        advice = "this is more than a keeper should need: tell us what it holds"
+        return Finding(name="keeper", status="warn", text=text, advice=advice, facts=facts)
+    return Finding(name="keeper", status="ok", text=text, facts=facts)
+
+
+def _agent_facts(agent: KeptAgent) -> dict[str, object]:
+    named = ("id", "pid", "program", "alive", "kept", "waiting", "attached", "spooled", "full", "problem", "about")
+    return {name: getattr(agent, name) for name in named}
+
+
+def _agent_line(agent: KeptAgent) -> str:
+    state = "runs" if agent.alive else "has ended"
+    words = [f"agent {agent.id}", f"pid {agent.pid}", state]
+    words += [f"session {agent.about['session']}"] if "session" in agent.about else []
+    words += ["asks something"] if agent.waiting else []
+    words += [] if agent.attached else [f"{agent.spooled} bytes in its spool{' (full)' if agent.full else ''}"]
+    return ", ".join(words)
+
+
+async def _ask(data: Path, record: Record) -> Listed:
+    keeper = await connect(data, record)
+    try:
+        await keeper.greet(role="look")
+        return await keeper.look()
+    finally:
+        await keeper.drop()
+
+
+async def check_leftovers(patient: Patient) -> list[Finding]:
+    """What keepers that were killed have left: processes that still run, files that still lie there."""
+    return [await asyncio.to_thread(_look_for_leftovers, patient.data)]
+
+
+def _look_for_leftovers(data: Path) -> Finding:
+    records = read_records(data)
+    alive = [record for record in records if record.alive()]
+    dead = [record for record in records if record not in alive]
+    table = Table()
+    pids = sorted(table.marked(lambda marker: any(record.fits(marker) for record in dead)) if dead else ())
+    pids = [pid for pid in pids if pid not in table.below([record.pid for record in alive])]
+    files = left_files(data / "keepers", {record.marker for record in alive})
+    size = sum(path.stat().st_size for path in files)
+    facts: dict[str, object] = {"pids": pids, "files": [str(path) for path in files], "bytes": size}
+    if not pids and not files:
+        return Finding(name="leftovers", status="ok", text="nothing was left over", facts=facts)
+    text = f"{len(pids)} processes and {len(files)} files ({size} bytes) were left by a keeper that was killed"
+    advice = "start a service on this data folder: it ends and removes them"
+    return Finding(name="leftovers", status="warn", text=text, advice=advice, facts=facts)
+
+
+def uptime(start_time: int) -> float:
+    """For how many seconds a process runs that began so many clock ticks after the machine; 0 when unknown."""
+    if not hasattr(time, "CLOCK_BOOTTIME"):
+        return 0.0
+    return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - start_time / os.sysconf("SC_CLK_TCK"))
+
+
+def memory_kb(pid: int) -> int:
+    """The resident memory of a process; 0 when it is not known."""
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_bytes().split()[1])
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE") // 1024
+
+
+CHECKS: Final[tuple[Check, ...]] = (check_data_folder, check_keepers, check_leftovers)

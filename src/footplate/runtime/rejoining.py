@@ -1,0 +1,109 @@
+"""Agents that outlive the service: what is written down of each, and the wire to one that was taken over."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+import msgspec
+
+from footplate.engines.base import Engine, Exit, Installed, Options
+from footplate.engines.rejoining import CanRejoin, Rejoining
+from footplate.events.ids import SessionId
+from footplate.host.keepers import Held
+from footplate.host.lines import Block
+from footplate.runtime.services import Services
+from footplate.runtime.wires import CLOSE_WAIT_S, Kept, Wire
+
+AGENTS: Final = "agents"
+"""The documents that say of each session which agent process it has, and how that was started."""
+
+SILENCE_S: Final = 3.0
+"""How long a rejoined agent may say nothing before the end of its turn is concluded."""
+
+
+class AgentRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The agent process of a session. `agent` is the keeper's name of it, `epoch` counts those who talked to it."""
+
+    session: SessionId
+    engine: str
+    agent: str
+    installed: Installed
+    options: Options
+    epoch: int = 0
+
+
+class Rejoin(msgspec.Struct, frozen=True):
+    """An agent that waits to be taken over, and what is written down of it."""
+
+    held: Held
+    record: AgentRecord
+
+
+def can_rejoin(engine: Engine) -> bool:
+    """Whether a living process of the engine can be taken over; others end with the service."""
+    return isinstance(engine, CanRejoin)
+
+
+async def write_down(services: Services, record: AgentRecord) -> None:
+    """Before anything is said to it."""
+    await services.store.documents(AGENTS).put(record.session, msgspec.json.encode(record))
+
+
+async def strike_out(services: Services, session: SessionId) -> None:
+    """It is gone."""
+    await services.store.documents(AGENTS).delete(session, durable=False)
+
+
+async def find_record(services: Services, held: Held) -> AgentRecord | None:
+    """What is written down of a kept agent; None when it belongs to no session, or to one that has another by now."""
+    session = held.agent.about.get("session", "")
+    document = await services.store.documents(AGENTS).get(session) if session else None
+    if document is None:
+        return None
+    record = msgspec.json.decode(document.body, type=AgentRecord)
+    return record if record.agent == held.agent.id else None
+
+
+class RejoinedWire:
+    """The wire to an agent that another service had: first what was lost, then what is news of what it says."""
+
+    def __init__(self, wire: Wire, rejoining: Rejoining) -> None:
+        self._wire = wire
+        self._rejoining = rejoining
+        self._lost = rejoining.lost()
+
+    @property
+    def gone(self) -> bool:
+        return self._wire.gone
+
+    @property
+    def kept(self) -> Kept | None:
+        return self._wire.kept
+
+    async def read(self) -> Block | None:
+        if self._lost.lines:
+            lost, self._lost = self._lost, Block()
+            return lost
+        while not self._rejoining.over:
+            try:
+                async with asyncio.timeout(SILENCE_S):
+                    block = await self._wire.read()
+            except TimeoutError:
+                block = self._rejoining.silence()
+            else:
+                if block is None:
+                    return None
+                block = self._rejoining.sift(block)
+            if block.lines or block.oversize:
+                return block
+        return await self._wire.read()
+
+    async def write(self, data: bytes) -> None:
+        await self._wire.write(data)
+
+    def close_stdin(self) -> None:
+        self._wire.close_stdin()
+
+    async def end(self, *, close_wait: float | None = CLOSE_WAIT_S) -> Exit:
+        return await self._wire.end(close_wait=close_wait)

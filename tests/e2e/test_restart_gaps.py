@@ -1,0 +1,49 @@
+"""A service is killed when it has read something and not stored it: the next one finds it in the agent's own file."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from footplate.events import model as m
+from footplate.testing.invariants import check_log
+from footplate.testing.messages import script, tool
+from tests.e2e.restarts import Lives, lives_of
+from tests.e2e.world import World
+
+pytestmark = [pytest.mark.timeout(240), pytest.mark.both_versions]
+
+READ = tool("Bash", {"command": "echo hello"}, text="I look.")
+PROMPT = script(READ, "It said: $LAST")
+
+
+@pytest.fixture
+async def lives(world: World) -> AsyncIterator[Lives]:
+    async with lives_of(world) as made:
+        yield made
+
+
+@pytest.mark.parametrize("kind", ["TurnStarted", "UserMessage", "Message", "ToolStarted", "ToolEnded", "TurnEnded"])
+async def test_what_was_read_and_not_stored_is_made_good_once(lives: Lives, kind: str) -> None:
+    first = await lives.begin(die_before=kind)
+    session = await first.create()
+    await first.order("prompt", session=session, text=PROMPT)
+    await first.died()
+    second = await lives.begin()
+    assert second.rejoined == (session,)
+    await second.watch(session)
+    ended = await second.ended(session)
+    assert (ended.ok, ended.answer) == (True, "It said: hello")
+    await second.see(
+        session, m.StateChanged, lambda event: event.state == "idle" and second.of(session, m.TurnEnded) != []
+    )
+    assert [each.text for each in second.of(session, m.Message)] == ["I look.", "It said: hello"]
+    assert [each.outcome for each in second.of(session, m.ToolEnded)] == ["completed"]
+    assert len(second.of(session, m.TurnStarted)) == len(second.of(session, m.TurnEnded)) == 1
+    assert len(second.of(session, m.UserMessage)) == 1
+    assert second.of(session, m.Unparsed) == []
+    assert check_log(second.envelopes[session]) == []
+    await second.order("prompt", session=session, text=script("And on."))
+    await second.see(session, m.TurnEnded, lambda event: event.answer == "And on.")
+    assert check_log(second.envelopes[session]) == []

@@ -1,0 +1,247 @@
+"""A service dies in the middle of a turn, its agent does not: the next service has the whole turn, each thing once."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from footplate.events import model as m
+from footplate.events.ids import SessionId
+from footplate.events.requests import Allow
+from footplate.host.keepers import connect
+from footplate.host.sweep import read_records
+from footplate.testing.invariants import check_log
+from footplate.testing.messages import say, script, tool
+from tests.e2e.restarts import Life, Lives, lives_of
+from tests.e2e.world import ROOT, World, processes_with
+
+pytestmark = pytest.mark.timeout(240)
+
+STORY = " ".join(f"word-{number}" for number in range(150))
+SLOW = say(STORY, chunk=20, chunk_delay=0.03)
+GATE = "echo ran >> runs; until [ -e gate ]; do sleep 0.05; done; echo hello"
+
+
+@pytest.fixture
+async def lives(world: World) -> AsyncIterator[Lives]:
+    async with lives_of(world) as made:
+        yield made
+
+
+def runs(world: World) -> int:
+    file = world.work / "runs"
+    return len(file.read_text().splitlines()) if file.exists() else 0
+
+
+async def appears(path: Path) -> None:
+    async with asyncio.timeout(60):
+        while not path.exists():  # noqa: ASYNC110, ASYNC240
+            await asyncio.sleep(0.02)
+
+
+async def settle(life: Life, session: SessionId) -> m.TurnEnded:
+    """The turn has ended, and the log of all lives together keeps every promise."""
+    ended = await life.ended(session)
+    await life.see(session, m.StateChanged, lambda event: event.state == "idle" and life.of(session, m.TurnEnded) != [])
+    assert check_log(life.envelopes[session]) == []
+    assert life.of(session, m.Unparsed) == []
+    assert len(life.of(session, m.TurnStarted)) == len(life.of(session, m.TurnEnded)) == 1
+    return ended
+
+
+def texts(life: Life, session: SessionId) -> list[str]:
+    """What the agent said, message by message."""
+    return [each.text for each in life.of(session, m.Message) if each.parent is None]
+
+
+@pytest.mark.both_versions
+@pytest.mark.parametrize("way", ["kill", "terminate"])
+async def test_words_in_the_middle_of_a_message_are_whole_and_single(lives: Lives, way: str) -> None:
+    first = await lives.begin()
+    session = await first.prompt(script(SLOW))
+    await first.see(session, m.MessageDelta, lambda delta: "word-9" in delta.text)
+    await (first.kill() if way == "kill" else first.terminate())
+    second = await lives.begin()
+    await second.watch(session)
+    ended = await settle(second, session)
+    assert (ended.ok, ended.answer) == (True, STORY)
+    assert texts(second, session) == [STORY]
+
+
+@pytest.mark.both_versions
+async def test_a_tool_in_the_middle_of_its_work_runs_once(lives: Lives, world: World) -> None:
+    first = await lives.begin()
+    session = await first.prompt(script(tool("Bash", {"command": GATE}, text="Look."), "It said: $LAST"))
+    await first.answer(session, await first.asked(session), Allow())
+    await appears(world.work / "runs")
+    await first.kill()
+    second = await lives.begin()
+    await second.watch(session)
+    (world.work / "gate").touch()
+    ended = await settle(second, session)
+    assert (ended.answer, runs(world)) == ("It said: hello", 1)
+    assert texts(second, session) == ["Look.", "It said: hello"]
+    assert [each.outcome for each in second.of(session, m.ToolEnded)] == ["completed"]
+    assert len(second.of(session, m.RequestApplied)) == 1
+
+
+@pytest.mark.both_versions
+async def test_a_turn_that_ended_meanwhile_is_told_to_the_end(lives: Lives, world: World) -> None:
+    first = await lives.begin()
+    session = await first.prompt(script(tool("Bash", {"command": GATE}), "It said: $LAST"))
+    await first.answer(session, await first.asked(session), Allow())
+    await appears(world.work / "runs")
+    await first.kill()
+    (world.work / "gate").touch()
+    async with asyncio.timeout(60):
+        while len([each for each in world.requests() if each.outcome == "answered" and each.asks_model]) < 2:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+    second = await lives.begin()
+    await second.watch(session)
+    ended = await settle(second, session)
+    assert (ended.ok, ended.answer, runs(world)) == (True, "It said: hello", 1)
+
+
+async def test_a_sub_agent_goes_on(lives: Lives, world: World) -> None:
+    inner = script(tool("Bash", {"command": GATE}), "inner says $LAST", say="do it")
+    agent = {"description": "look", "prompt": inner, "subagent_type": "general-purpose", "run_in_background": False}
+    first = await lives.begin()
+    session = await first.prompt(script(tool("Agent", agent), "Outer is done."))
+    opened = await first.see(session, m.RequestOpened)
+    assert opened.parent is not None
+    await first.kill()
+    second = await lives.begin()
+    await second.watch(session)
+    await second.answer(session, opened.request, Allow())
+    await appears(world.work / "runs")
+    await second.kill()
+    third = await lives.begin()
+    await third.watch(session)
+    (world.work / "gate").touch()
+    assert (await settle(third, session)).answer == "Outer is done."
+    assert runs(world) == 1
+    assert {each.outcome for each in third.of(session, m.ToolEnded)} == {"completed"}
+
+
+async def test_the_session_goes_on_after_the_turn(lives: Lives) -> None:
+    first = await lives.begin()
+    session = await first.prompt(script(SLOW))
+    await first.see(session, m.MessageDelta)
+    await first.order("prompt", session=session, text=script("And more."))
+    await first.kill()
+    second = await lives.begin()
+    await second.watch(session)
+    await second.see(session, m.TurnEnded, lambda event: event.answer == "And more.")
+    assert [each.answer for each in second.of(session, m.TurnEnded)] == [STORY, "And more."]
+    await second.order("prompt", session=session, text=script("And on."))
+    await second.see(session, m.TurnEnded, lambda event: event.answer == "And on.")
+    assert check_log(second.envelopes[session]) == []
+
+
+async def test_an_idle_agent_is_taken_over_and_used(lives: Lives) -> None:
+    first = await lives.begin()
+    session = await first.prompt(script("One."))
+    await first.ended(session)
+    pids = await kept(lives.world)
+    await first.terminate()
+    second = await lives.begin()
+    assert second.rejoined == (session,)
+    await second.watch(session)
+    await second.order("prompt", session=session, text=script("Two."))
+    await second.see(session, m.TurnEnded, lambda event: event.answer == "Two.")
+    assert await kept(lives.world) == pids
+    assert check_log(second.envelopes[session]) == []
+
+
+async def test_ten_sessions_at_once(lives: Lives, world: World) -> None:
+    first = await lives.begin()
+    prompts = [
+        script(tool("Bash", {"command": f"echo {n} >> runs-{n}; echo {n}"}), f"{n} said: $LAST") for n in range(10)
+    ]
+    sessions = [await first.prompt(prompt) for prompt in prompts]
+    requests = [await first.asked(session) for session in sessions]
+    await first.kill()
+    second = await lives.begin()
+    assert set(second.rejoined) == set(sessions)
+    for session, request in zip(sessions, requests, strict=True):
+        await second.watch(session)
+        await second.answer(session, request, Allow())
+    for number, session in enumerate(sessions):
+        assert (await settle(second, session)).answer == f"{number} said: {number}"
+        assert (world.work / f"runs-{number}").read_text() == f"{number}\n"
+
+
+async def test_a_newer_version_takes_over(lives: Lives, world: World, tmp_path: Path) -> None:
+    newer = tmp_path / "newer"
+    await asyncio.to_thread(shutil.copytree, ROOT / "src", newer)
+    wire = newer / "footplate" / "host" / "channel.py"
+    text = wire.read_text()
+    assert "\nVERSION = 1 " in text
+    wire.write_text(text.replace("\nVERSION = 1 ", "\nVERSION = 2 "))
+    first = await lives.begin()
+    session = await first.prompt(script(tool("Bash", {"command": GATE}), "It said: $LAST"))
+    request = await first.asked(session)
+    await first.terminate()
+    second = await lives.begin(source=newer)
+    await second.watch(session)
+    await second.answer(session, request, Allow())
+    other = await second.prompt(script("New here."))
+    assert (await settle(second, other)).answer == "New here."
+    versions = {record.version for record in read_records(Path(world.env["FOOTPLATE_DATA_DIR"])) if record.alive()}
+    assert versions == {1, 2}
+    (world.work / "gate").touch()
+    assert (await settle(second, session)).answer == "It said: hello"
+    assert runs(world) == 1
+
+
+async def test_a_service_that_never_comes_back_leaves_nothing_after_the_grace(lives: Lives, world: World) -> None:
+    first = await lives.begin(grace_s=1.0)
+    one = await first.prompt(script(tool("Bash", {"command": f"setsid sleep 300 & {GATE}"}), "never"))
+    await first.answer(one, await first.asked(one), Allow())
+    await appears(world.work / "runs")
+    two = await first.prompt(script(tool("Bash", {"command": "touch made"}), "never"))
+    await first.asked(two)
+    await first.kill()
+    data = Path(world.env["FOOTPLATE_DATA_DIR"])
+    async with asyncio.timeout(60):
+        while processes_with(str(world.home)) or any(record.alive() for record in read_records(data)):  # noqa: ASYNC110
+            await asyncio.sleep(0.1)
+    assert [path.name for path in (data / "keepers").iterdir()] == ["lock"]
+
+
+async def test_draining_waits_for_turns_and_leaves_nothing(lives: Lives, world: World) -> None:
+    first = await lives.begin()
+    session = await first.prompt(script(SLOW))
+    await first.see(session, m.MessageDelta)
+    assert bytes(await first.order("drain", patience_s=60.0)) == b"true"
+    assert (await first.ended(session)).answer == STORY
+    await first.terminate()
+    assert processes_with(str(world.home)) == {}
+
+
+async def test_an_agent_that_cannot_be_taken_over_ends_honestly(lives: Lives, world: World) -> None:
+    first = await lives.begin()
+    session = await first.prompt("permission", engine="mock")
+    await first.asked(session)
+    await first.kill()
+    second = await lives.begin()
+    assert second.rejoined == ()
+    await second.watch(session)
+    assert (await second.ended(session)).stop_reason == "lost"
+    assert check_log(second.envelopes[session]) == []
+
+
+async def kept(world: World) -> list[int]:
+    """What the keepers of the world keep."""
+    data = Path(world.env["FOOTPLATE_DATA_DIR"])
+    found: list[int] = []
+    for record in read_records(data):
+        keeper = await connect(data, record)
+        await keeper.greet(role="look")
+        found += [agent.pid for agent in await keeper.agents()]
+        await keeper.drop()
+    return found
