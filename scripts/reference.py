@@ -16,6 +16,7 @@ import click
 import msgspec
 
 from footplate import errors
+from footplate.config.acp import AcpAgentSettings
 from footplate.config.machine import FilesSettings, ProcessesSettings
 from footplate.config.notify import Hook
 from footplate.config.rules import Rule
@@ -124,6 +125,8 @@ def render_settings() -> str:
         *_settings_table(FilesSettings),
         "\n## `[processes]`\n",
         *_settings_table(ProcessesSettings),
+        "\n## `[acp_agents.NAME]`: commands that speak ACP\n",
+        *_settings_table(AcpAgentSettings),
         "\n## `[[rules]]`\n",
         *_settings_table(Rule),
         "\n## Every engine: `[engines.<name>]`\n",

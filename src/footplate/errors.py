@@ -37,6 +37,7 @@
     │   ├── EngineDeclined        it runs and will not do what was asked
     │   ├── EngineSilent          it does not answer in time
     │   ├── InstallFailed         its program could not be installed
+    │   ├── AnswerLate            it shows no sign of life while a caller waits for its answer
     │   └── EngineGone            it died, or its pipes are closed
     ├── HostError               the machine's side
     │   ├── KeeperGone            the parent of the agents is not there any more
@@ -477,6 +478,24 @@ class InstallFailed(EngineError):
     def __init__(self, engine: str, reason: str) -> None:
         self.engine = engine
         super().__init__(f"{engine} could not be installed: {reason}")
+
+
+class AnswerLate(EngineError):
+    """The agent shows no sign of life while a caller waits for its answer."""
+
+    code: ClassVar[str] = "timeout"
+    title: ClassVar[str] = "Timeout"
+    status: ClassVar[int] = 504
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, engine: str, asked: str, waited_s: float) -> None:
+        self.engine = engine
+        self.asked = asked
+        self.waited_s = waited_s
+        super().__init__(
+            f"nothing was heard of {engine} for {waited_s:g} s while {asked} waited for its answer; "
+            "the answer comes on the event stream should it still come"
+        )
 
 
 class EngineGone(EngineError):

@@ -95,6 +95,22 @@ async def test_a_server_of_the_folder_reaches_the_agent(client: httpx.AsyncClien
     assert ended["answer"] == "It said: hello from the folder's server"
 
 
+async def test_a_skill_of_the_folder_reaches_the_agent(client: httpx.AsyncClient, world: World, tmp_path: Path) -> None:
+    skill = tmp_path / "shelf" / "greeting"
+    skill.mkdir(parents=True)
+    (skill / "SKILL.md").write_text("---\nname: greeting\ndescription: How to greet\n---\nSay hello warmly.\n")
+    where = {"directory": str(world.work), "skillName": "manners"}
+    sources = [{"type": "local", "source": str(skill.parent)}, {"type": "local", "source": "/no/such/folder"}]
+    stored = await client.put("/v1/config/skills", params=where, json={"sources": sources})
+    assert stored.status_code == 204
+    session = (await post(client, "/api/sessions", 201, engine="claude", cwd=str(world.work)))["id"]
+    told = await run_turn(client, session, script("Done."))
+    notices = [each.data["event"]["text"] for each in told if each.event == "Notice"]
+    assert any("/no/such/folder" in text for text in notices)
+    commands = await get(client, f"/api/sessions/{session}/commands")
+    assert any("greeting" in command["name"] for command in commands["commands"])
+
+
 async def test_a_session_is_found_again_after_a_restart_of_the_server(
     client: httpx.AsyncClient, served: RunningServer, world: World, tmp_path: Path
 ) -> None:

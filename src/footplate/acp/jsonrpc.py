@@ -53,6 +53,11 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return "invalid"
 
 
+def id_of(envelope: Envelope) -> RpcId:
+    """The id of a request or response; None for one that is null or absent."""
+    return None if isinstance(envelope.id, UnsetType) else envelope.id
+
+
 class _Request(msgspec.Struct, frozen=True, kw_only=True):
     jsonrpc: str = "2.0"
     id: RpcId

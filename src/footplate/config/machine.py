@@ -27,6 +27,12 @@ class FilesSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         int, Meta(description="the largest file with holes in an archive: it costs nothing to claim one", gt=0)
     ] = 64 * 1024**3
 
+    def __post_init__(self) -> None:
+        """Refuse a root that would mean another folder wherever the service is started."""
+        for root in self.roots:
+            if not root.startswith(("/", "~/")) and root != "~":
+                raise ValueError(f"{root!r} in roots is relative; write /a/folder or ~/a/folder")
+
 
 class ProcessesSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What processes that clients start may do; the first six can be changed by a client until the next start."""

@@ -16,6 +16,7 @@ from typing import Annotated, Literal, TypeVar
 import msgspec
 from msgspec import Meta
 
+from footplate.config.acp import AcpAgentSettings
 from footplate.config.machine import FilesSettings, ProcessesSettings
 from footplate.config.notify import Hook
 from footplate.config.places import settings_file
@@ -72,6 +73,14 @@ class HttpSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     ] = 120.0
     heartbeat_s: Annotated[float, Meta(description="how often a silent stream says that it lives", gt=0)] = 15.0
     stop_s: Annotated[float, Meta(description="how long running calls may take when the server stops", ge=0)] = 10.0
+    acp_idle_s: Annotated[
+        float,
+        Meta(
+            description="how long a call of an ACP method waits without a sign of life of the agent; "
+            "`SANDBOX_AGENT_ACP_REQUEST_TIMEOUT_MS` sets it, too",
+            gt=0,
+        ),
+    ] = 600.0
     log: Annotated[Literal["logfmt", "json"], Meta(description="the form of log lines")] = "logfmt"
     opencode: Annotated[bool, Meta(description="the OpenCode-compatible surface; not there yet")] = False
 
@@ -90,6 +99,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ] = ()
     files: Annotated[FilesSettings, Meta(description="`[files]`, see below")] = FilesSettings()
     processes: Annotated[ProcessesSettings, Meta(description="`[processes]`, see below")] = ProcessesSettings()
+    acp_agents: Annotated[
+        dict[str, AcpAgentSettings], Meta(description="commands that speak ACP: `[acp_agents.NAME]`, see below")
+    ] = {}
     engines: dict[str, Section] = {}
 
 

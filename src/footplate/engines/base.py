@@ -99,19 +99,6 @@ class ToolServer(msgspec.Struct, frozen=True, kw_only=True):
     version: str = "1"
 
 
-class McpServer(msgspec.Struct, frozen=True, kw_only=True):
-    """An MCP server of its own for the agent: a program (`command`), or an address (`url`)."""
-
-    name: str
-    command: str = ""
-    args: tuple[str, ...] = ()
-    env: Mapping[str, str] = {}
-    cwd: str = ""
-    url: str = ""
-    headers: Mapping[str, str] = {}
-    transport: Literal["http", "sse"] = "http"
-
-
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """How one conversation is to be started. Every engine takes what it can and refuses the rest by name."""
 
@@ -147,7 +134,10 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
     hooks: tuple[HookSpec, ...] = ()
     servers: tuple[ToolServer, ...] = ()
-    mcp: tuple[McpServer, ...] = ()
+    mcp_config: str = ""
+    """A file that declares further MCP servers (`{"mcpServers": {...}}`): their secrets do not stand in arguments."""
+    plugins: tuple[str, ...] = ()
+    """Folders with plugins: skills and the like."""
     profile: str = ""
     sandbox: Sandbox | None = None
     resources: ResourceLimits = ResourceLimits()

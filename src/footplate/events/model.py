@@ -275,7 +275,8 @@ class Thought(EventBase, frozen=True, kw_only=True):
 class ToolStarted(EventBase, frozen=True, kw_only=True):
     """First sight of a tool call. `input` and `detail` are absent while the engine still streams the input.
 
-    Exactly one `ToolEnded` with the same id follows, also when the agent dies; `ToolUpdated` may come in between.
+    `pending`: the engine says that it has not begun, as a call that waits for leave. Exactly one `ToolEnded` with the
+    same id follows, also when the agent dies; `ToolUpdated` may come in between.
     """
 
     call: ToolCallId
@@ -286,6 +287,7 @@ class ToolStarted(EventBase, frozen=True, kw_only=True):
     input: OptionalRaw = None
     detail: ToolDetail | None = None
     parent: ToolCallId | None = None
+    pending: bool = False
 
 
 class ToolUpdated(EventBase, frozen=True, kw_only=True):

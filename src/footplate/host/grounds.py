@@ -31,6 +31,7 @@ REFUSALS: Final = {
     errno.ELOOP: "too many links on the way",
     errno.EINVAL: "path cannot be used",
     errno.ENXIO: "path is not a file",
+    errno.EAGAIN: "somebody moves folders on the way all the time; try again",
     errno.EBUSY: "path is in use",
     errno.ETXTBSY: "path is in use",
 }

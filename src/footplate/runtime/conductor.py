@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from footplate.config.settings import common_settings
-from footplate.engines.base import Engine, Keeping, McpServer, Options
+from footplate.engines.base import Engine, Keeping, Options
 from footplate.engines.standing import Standing
 from footplate.errors import EngineError, EngineGone, FootplateError, HostError, InvalidValue, RequestError
 from footplate.events import commands as c
@@ -26,7 +26,7 @@ from footplate.events.view import QueuedPrompt, SessionView, ToolItem, UserItem
 from footplate.host.locks import SessionLock
 from footplate.host.sandbox import read_sandbox
 from footplate.runtime.agent import Agent
-from footplate.runtime.folder_config import load_servers
+from footplate.runtime.equipment import equip
 from footplate.runtime.limit_requests import GO_ON as RAISED
 from footplate.runtime.limit_requests import open_limit_requests
 from footplate.runtime.limits import Spent, agent_resources, reached, remaining_money, spent_money, told
@@ -152,7 +152,7 @@ class Conductor:
 
     async def _begin(self, first: QueuedPrompt) -> None:
         try:
-            await self._ensure_agent()
+            await self.ensure_agent()
             await self._hand_over(first.id, (*self._context(), *first.content), "queue")
         except (EngineError, HostError, RequestError) as problem:
             await self._fail(first.id, problem)
@@ -174,10 +174,11 @@ class Conductor:
 
     # --------------------------------------------------------------------------------------------- agent
 
-    async def _ensure_agent(self) -> None:
+    async def ensure_agent(self) -> None:
+        """Start the agent's process unless one runs."""
         if self.agent is not None:
             return
-        options = msgspec.structs.replace(self._options(), mcp=await self._servers())
+        options = await self._equip(self._options())
         self.agent = await Agent.start(self.services, self.engine, options, self._take, session=self.log.session)
         self.agent.name(self.log.session)
         self._outdated = False
@@ -207,14 +208,13 @@ class Conductor:
 
     async def resume_agent(self, standing: Standing, *, mode: str, anew: bool, lock: SessionLock | None) -> None:
         """A process that goes on with the open turn: in the conversation, or `anew` in one that begins with it."""
-        options = self._options()
+        options = await self._equip(self._options())
         options = msgspec.structs.replace(
             options,
             mode=mode or options.mode,
             standing=standing,
             resume=None if anew else options.resume,
             fork=False,
-            mcp=await self._servers(),
         )
         self.agent = await Agent.start(
             self.services, self.engine, options, self._take, session=self.log.session, lock=lock
@@ -294,11 +294,13 @@ class Conductor:
         environ, version = self.services.environ, self.log.view().version
         return await asyncio.to_thread(self.engine.find_distrust, destination, self._options(), version, environ)
 
-    async def _servers(self) -> tuple[McpServer, ...]:
-        """The MCP servers of the folder, for an engine that takes some."""
+    async def _equip(self, options: Options) -> Options:
+        """With the MCP servers and skills of the folder, and the servers of a client, for an engine that takes some."""
         if not self.engine.capabilities().mcp:
-            return ()
-        return await load_servers(self.services.store, self.spec.cwd, self.services.environ)
+            return options
+        equipment = await equip(self.services, self.spec.cwd, self.spec.mcp)
+        await self.log.publish(equipment.notices(), source="bridge")
+        return msgspec.structs.replace(options, mcp_config=equipment.mcp_config, plugins=equipment.plugins)
 
     async def _fail(self, prompt: PromptId, problem: FootplateError) -> None:
         """The agent could not start: a turn that fails at once and says what to do."""
@@ -466,7 +468,7 @@ class Conductor:
         """Whether the session goes on by itself from here: `tell_state` says the state when it has."""
         match event:
             case m.TurnEnded():
-                return not event.ok or bool(self._waiting())
+                return not event.ok or self._cut is not None or bool(self._waiting())
             case m.RequestOpened() | m.RequestWithdrawn() | m.RequestUnanswered() | m.EngineDetached():
                 return True
             case _:

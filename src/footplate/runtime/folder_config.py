@@ -15,7 +15,6 @@ from typing import Final, Generic, Literal, TypeVar
 
 import msgspec
 
-from footplate.engines.base import McpServer
 from footplate.errors import ConfigError, InvalidValue, PermissionDenied
 from footplate.store.base import Store
 
@@ -146,21 +145,41 @@ def _digest(raw: bytes) -> bytes:
     return hashlib.sha256(raw).hexdigest().encode()
 
 
-async def load_servers(store: Store, cwd: str, environ: Mapping[str, str]) -> tuple[McpServer, ...]:
-    """The MCP servers that a session in this folder starts with."""
+async def write_servers(
+    store: Store, cwd: str, environ: Mapping[str, str], place: Path, brought: Mapping[str, McpConfig]
+) -> str:
+    """The MCP servers that a session in this folder starts with, as a file that only we may read; empty: none.
+
+    Those that a client `brought` come before the folder's of the same name.
+    """
     file: FolderFile[McpConfig] = FolderFile(store, "mcp", McpConfig, cwd)  # type: ignore[arg-type]
-    entries = await file.read_trusted()
-    return tuple(read_server(name, entry, environ) for name, entry in entries.items() if entry.enabled is not False)
+    entries = {**await file.read_trusted(), **brought}
+    servers = {name: declare(entry, environ) for name, entry in entries.items() if entry.enabled is not False}
+    if not servers:
+        return ""
+    return await asyncio.to_thread(_keep, place, msgspec.json.encode({"mcpServers": servers}))
 
 
-def read_server(name: str, entry: McpConfig, environ: Mapping[str, str]) -> McpServer:
-    """The entry as an engine takes it; headers that name variables get their values."""
+def _keep(place: Path, raw: bytes) -> str:
+    place.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = place / f"{hashlib.sha256(raw).hexdigest()[:24]}.json"
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(raw)
+    return str(path)
+
+
+def declare(entry: McpConfig, environ: Mapping[str, str]) -> dict[str, object]:
+    """The entry in the words that agents read; headers that name variables get their values."""
     if isinstance(entry, LocalMcp):
-        return McpServer(name=name, command=entry.command, args=entry.args, env=entry.env or {}, cwd=entry.cwd or "")
+        command, args = entry.command, entry.args
+        if entry.cwd:  # an agent starts every server in its own folder
+            command, args = "/bin/sh", ("-c", 'cd "$0" && exec "$@"', entry.cwd, command, *args)
+        return {"type": "stdio", "command": command, "args": args, "env": entry.env or {}}
     headers = dict(entry.headers or {})
     for header, variable in (entry.env_headers or {}).items():
         if variable in environ:
             headers[header] = environ[variable]
     if entry.bearer_token_env_var and entry.bearer_token_env_var in environ:
         headers["Authorization"] = f"Bearer {environ[entry.bearer_token_env_var]}"
-    return McpServer(name=name, url=entry.url, headers=headers, transport="sse" if entry.transport == "sse" else "http")
+    return {"type": "sse" if entry.transport == "sse" else "http", "url": entry.url, "headers": headers}

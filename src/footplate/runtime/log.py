@@ -150,6 +150,11 @@ class SessionLog:
         self._readers.add(reader)
         return reader
 
+    @property
+    def readers(self) -> int:
+        """How many read along."""
+        return len(self._readers)
+
     def forget(self, reader: Subscription) -> None:
         """The reader has closed."""
         self._readers.discard(reader)

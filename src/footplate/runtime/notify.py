@@ -93,7 +93,8 @@ class Notifier:
         for envelope in envelopes:
             occasion = self._occasion(envelope)
             if occasion is not None:
-                task = asyncio.create_task(self._tell(occasion, envelope), name="notify")
+                began = self._began.pop(envelope.session, envelope.time) if occasion != "needs_you" else envelope.time
+                task = asyncio.create_task(self._tell(occasion, envelope, envelope.time - began), name="notify")
                 self._telling.add(task)
                 task.add_done_callback(self._telling.discard)
 
@@ -111,8 +112,7 @@ class Notifier:
             case _:
                 return None
 
-    async def _tell(self, occasion: Occasion, envelope: Envelope) -> None:
-        took = envelope.time - self._began.get(envelope.session, envelope.time)
+    async def _tell(self, occasion: Occasion, envelope: Envelope, took: float) -> None:
         wanted = [
             hook for hook in self._hooks if occasion in hook.on and (occasion == "needs_you" or took >= hook.at_least_s)
         ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections import deque
 from collections.abc import Sequence
 from typing import Final, Literal
@@ -13,6 +14,8 @@ from footplate.host.raw import Stream
 
 OVERHEAD: Final = 160
 """What a piece costs beside its bytes: a process that writes byte by byte must not make us hold millions of them."""
+
+NEAR: Final = 1024
 
 Wanted = Literal["stdout", "stderr", "combined", "pty"]
 
@@ -59,8 +62,11 @@ class Output:
 
     def after(self, sequence: int, wanted: Wanted = "combined") -> Sequence[Piece]:
         """The pieces after a number that are kept."""
-        skipped = max(0, sequence + 1 - self.first)
-        pieces = [self._pieces[at] for at in range(skipped, len(self._pieces))] if skipped else list(self._pieces)
+        count = min(self.last - sequence, len(self._pieces))
+        if count > NEAR:
+            pieces = list(itertools.islice(self._pieces, len(self._pieces) - count, None))
+        else:
+            pieces = [self._pieces[at] for at in range(-count, 0)]  # what is near the end of a deque is found at once
         return pieces if wanted == "combined" else [piece for piece in pieces if piece.stream == wanted]
 
     def follow(self) -> asyncio.Event:

@@ -58,6 +58,7 @@ class Services:
         self.settings = settings
         self.environ = environ
         self.rules = rules or settings.rules
+        self.data = data
         self.locks = data / "locks"
         self.bulletin = Bulletin()
         place = Place(keeper, environ=environ, locks=self.locks)

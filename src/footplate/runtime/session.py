@@ -30,6 +30,7 @@ from footplate.runtime.allowance import Allowance
 from footplate.runtime.conductor import Conductor, Halted, Links, When
 from footplate.runtime.deltas import join_deltas
 from footplate.runtime.desk import Desk
+from footplate.runtime.folder_config import McpConfig
 from footplate.runtime.limits import Limits
 from footplate.runtime.log import SessionLog, Subscription
 from footplate.runtime.mailbox import Mailbox
@@ -38,7 +39,7 @@ from footplate.runtime.requests import RequestBook
 from footplate.runtime.resumption import Resumption
 from footplate.runtime.services import Services
 from footplate.runtime.shell import run_shell
-from footplate.runtime.spec import SessionSpec
+from footplate.runtime.spec import SessionSpec, keep_spec
 from footplate.runtime.ulid import new_ulid
 
 CATCH_UP_S = 0.02
@@ -101,6 +102,10 @@ class Session:
             await asyncio.sleep(CATCH_UP_S)
         await self._mailbox.do(self._conductor.rejoined)
 
+    def retire(self) -> None:
+        """It was closed in an earlier life: it can be read, and takes nothing more."""
+        self._conductor.over = True
+
     # ------------------------------------------------------------------------------------------- reading
 
     @property
@@ -131,11 +136,23 @@ class Session:
         """When the last turn ended, on the monotonic clock."""
         return self._conductor.idle_since
 
+    @property
+    def watchers(self) -> int:
+        """How many read it right now."""
+        return self._log.readers
+
     def rules(self) -> tuple[SessionRule, ...]:
         """What is allowed for this session: what we answer by, and what the engine holds for it."""
         return self.view().rules
 
     # -------------------------------------------------------------------------------------------- asking
+
+    async def wake(self) -> None:
+        """Have the agent's process started ahead of the first prompt: its options and commands are events then.
+
+        Raises `EngineError` or `HostError` when it cannot start.
+        """
+        await self._do(self._conductor.ensure_agent)
 
     async def prompt(self, content: tuple[ContentBlock, ...] | str, *, when: When = "queue", key: str = "") -> PromptId:
         """Give the agent a message. Returns once it is accepted for good; the same key twice is one message."""
@@ -178,6 +195,11 @@ class Session:
         """Change how hard the model thinks, now or with the next process."""
         await self._set(c.SetEffort(key=self._conductor.key(), effort=effort), None)
         self._conductor.spec = msgspec.structs.replace(self.spec, effort=effort)
+
+    async def bring_servers(self, servers: dict[str, McpConfig]) -> None:
+        """Have the agent's next process know these MCP servers, in place of those that a client brought before."""
+        self._conductor.spec = msgspec.structs.replace(self.spec, mcp=servers)
+        await keep_spec(self._services.store, self.id, self.spec)
 
     async def rename(self, title: str) -> None:
         """Give the session a title."""

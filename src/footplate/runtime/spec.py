@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from footplate.events.ids import SessionId
+from footplate.runtime.folder_config import McpConfig
 from footplate.runtime.limits import Limits
 from footplate.store.base import Store
 
@@ -24,6 +25,9 @@ class SessionSpec(msgspec.Struct, frozen=True, kw_only=True):
     limits: Limits = Limits()
     steps: Limits | None = None
     """The limits as they were set, once answers have raised them: by so much a further answer raises them again."""
+
+    mcp: dict[str, McpConfig] = {}
+    """MCP servers that a client brought along, beside those of the folder."""
 
     env: dict[str, str] = {}
     profile: str = ""

@@ -13,7 +13,7 @@ from footplate.acp.jsonrpc import (
     encode_response,
     envelope_decoder,
 )
-from footplate.acp.types import CancelNotification
+from footplate.acp.schema.sessions import CancelNotification
 
 
 @pytest.mark.parametrize(

@@ -3,26 +3,11 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from footplate.acp.types import (
-    ContentItem,
-    DiffItem,
-    FootplateMeta,
-    ImageContent,
-    InitializeResponse,
-    Meta,
-    TextContent,
-    UnknownContent,
-    read_content,
-    read_tool_content,
-)
-from footplate.acp.updates import (
-    AgentMessageChunk,
-    SessionInfoUpdate,
-    SessionNotification,
-    ToolCallUpdate,
-    UnknownUpdate,
-    read_update,
-)
+from footplate.acp.meta import FootplateMeta, Meta, read_meta
+from footplate.acp.reading import UnknownContent, UnknownUpdate, read_content, read_tool_content, read_update
+from footplate.acp.schema.content import Content, Diff, ImageContent, TextContent
+from footplate.acp.schema.start import InitializeResponse
+from footplate.acp.schema.updates import AgentMessageChunk, SessionInfoUpdate, SessionNotification, ToolCallChange
 
 
 def update(body: bytes) -> SessionNotification | UnknownUpdate:
@@ -41,10 +26,12 @@ def test_our_own_part_of_meta_is_read_and_the_rest_let_pass() -> None:
         b'{"sessionUpdate":"tool_call_update","toolCallId":"c",'
         b'"_meta":{"footplate":{"parentToolCallId":"p"},"other":[1]}}'
     )
-    assert update(body) == SessionNotification(
-        session_id="s",
-        update=ToolCallUpdate(tool_call_id="c", meta=Meta(footplate=FootplateMeta(parent_tool_call_id="p"))),
-    )
+    told = update(body)
+    assert isinstance(told, SessionNotification)
+    assert isinstance(told.update, ToolCallChange)
+    assert told.update.meta is not None
+    assert b'"other":[1]' in bytes(told.update.meta)
+    assert read_meta(told.update.meta) == Meta(footplate=FootplateMeta(parent_tool_call_id="p"))
 
 
 @pytest.mark.parametrize(
@@ -84,10 +71,8 @@ def test_content_is_told_by_its_type_and_kept_raw_when_unknown() -> None:
 
 
 def test_content_of_a_tool_is_told_by_its_type_and_kept_raw_when_unknown() -> None:
-    assert read_tool_content(msgspec.Raw(b'{"type":"diff","path":"/a","newText":"n"}')) == DiffItem(
-        path="/a", new_text="n"
-    )
-    assert read_tool_content(msgspec.Raw(b'{"type":"content","content":{"type":"text","text":"t"}}')) == ContentItem(
+    assert read_tool_content(msgspec.Raw(b'{"type":"diff","path":"/a","newText":"n"}')) == Diff(path="/a", new_text="n")
+    assert read_tool_content(msgspec.Raw(b'{"type":"content","content":{"type":"text","text":"t"}}')) == Content(
         content=TextContent(text="t")
     )
     odd = msgspec.Raw(b'{"type":"content","content":{"type":"smell"}}')

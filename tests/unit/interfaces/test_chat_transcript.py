@@ -339,3 +339,10 @@ def test_the_panel_asks_only_when_the_line_is_empty_and_the_request_was_seen() -
     assert "empty the line" in first(armed=True)
     rows, column = draw_panel(room, editor, 79, armed=True, color=False, now=0.0)
     assert (rows[-1], column) == ("> half a th", 11)
+
+
+def test_the_panel_says_when_no_process_waits_for_the_answer() -> None:
+    request = Request(id=RequestId("a"), kind="permission", title="a")
+    room, _ = _room([m.RequestOpened(request=request), m.EngineDetached(reason="reboot")], last_seq=2)
+    row = draw_panel(room, LineEditor(), 200, armed=False, color=False, now=0.0)[0][0]
+    assert row == "something is asked of you - its process is gone, the answer starts another"

@@ -375,3 +375,17 @@ async def test_an_agent_that_cannot_start_is_a_failed_turn_that_says_what_to_do(
     ended = await until_ended(session)
     assert not ended.ok
     assert "npm install -g @anthropic-ai/claude-code" in ended.error
+
+
+async def test_a_closed_session_can_be_opened_to_be_read_and_takes_nothing_more(hub: Hub, tmp_path: Path) -> None:
+    session = await _open(hub, tmp_path)
+    await session.prompt("hello")
+    await until_ended(session)
+    await session.close("done")
+    await hub.forget(session.id)
+    again = await hub.get(session.id)
+    last = again.view().last_seq
+    assert (again.view().state, again.view().closed_reason) == ("closed", "done")
+    with pytest.raises(SessionOver):
+        await again.prompt("more")
+    assert again.view().last_seq == last

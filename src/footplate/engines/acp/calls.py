@@ -6,9 +6,10 @@ from typing import Final
 
 import msgspec
 
-from footplate.acp.types import Meta
-from footplate.acp.updates import ToolFields, ToolLocation
-from footplate.engines.acp.content import tool_blocks
+from footplate.acp.content import tool_blocks
+from footplate.acp.meta import read_meta
+from footplate.acp.reading import ToolFields
+from footplate.acp.schema.tools import ToolCallLocation
 from footplate.events.base import OptionalRaw
 from footplate.events.content import ContentBlock, DiffBlock, text_of
 from footplate.events.ids import ToolCallId
@@ -112,7 +113,7 @@ class Call:
         self.input: OptionalRaw = None
         self.output: OptionalRaw = None
         self.content: tuple[ContentBlock, ...] = ()
-        self.locations: tuple[ToolLocation, ...] = ()
+        self.locations: tuple[ToolCallLocation, ...] = ()
         self.status = ""
         self.denied = False
         self.questions: tuple[Question, ...] = ()
@@ -200,7 +201,8 @@ class Call:
 
 def name_of(fields: ToolFields) -> str:
     """The tool's name: its own, else what the adapter says of it, else its kind."""
-    told = fields.meta.claude_code.tool_name if fields.meta and fields.meta.claude_code else None
+    known = read_meta(fields.meta).claude_code
+    told = known.tool_name if known else None
     return fields.name or told or fields.kind or "tool"
 
 
@@ -211,10 +213,9 @@ def kind_of(wire_kind: str, name: str) -> ToolKind:
     return NAMES.get(name.lower()) or KINDS.get(wire_kind, "other")
 
 
-def parent_of(meta: Meta | None) -> str | None:
+def parent_of(raw: OptionalRaw) -> str | None:
     """The call of the sub-agent that this came from, as its wire id."""
-    if meta is None:
-        return None
+    meta = read_meta(raw)
     ours = meta.footplate.parent_tool_call_id if meta.footplate else None
     return ours or (meta.claude_code.parent_tool_use_id if meta.claude_code else None)
 

@@ -8,17 +8,16 @@ from typing import Final, assert_never
 import msgspec
 
 from footplate.acp.jsonrpc import RpcId
-from footplate.acp.types import FootplateMeta, Meta
-from footplate.acp.updates import (
-    ElicitationRequest,
-    ElicitationResponse,
+from footplate.acp.meta import message_meta
+from footplate.acp.schema.asking import (
+    CreateElicitationRequest,
+    CreateElicitationResponse,
+    ElicitationPropertySchema,
     EnumOption,
-    FormField,
-    FormValue,
     PermissionOption,
-    PermissionOutcome,
-    PermissionRequest,
-    PermissionResponse,
+    RequestPermissionOutcome,
+    RequestPermissionRequest,
+    RequestPermissionResponse,
 )
 from footplate.engines.acp.calls import Call
 from footplate.engines.base import Options
@@ -33,13 +32,16 @@ KINDS: Final[dict[str, OptionKind]] = {
     "reject_once": "deny",
     "reject_always": "deny",
 }
-SCOPES: Final = {
+SCOPES: Final[dict[str, tuple[str, ...]]] = {
     "once": ("allow_once",),
     "exact": ("allow_once",),
-    "session": ("allow_always",),
+    "session": ("allow_always", "allow_once"),
     "always": ("allow_always",),
 }
+"""Which options fit a scope. Where the agent knows no "always", the session itself keeps the rule."""
+
 REJECTIONS: Final = ("reject_once", "reject_always")
+FormValue = str | int | float | bool | tuple[str, ...]
 CUSTOM: Final = "_custom"
 """How claude-agent-acp calls the field for an answer in one's own words, behind the name of the question's field."""
 TRUTH: Final = (Choice(label="Yes"), Choice(label="No"))
@@ -51,12 +53,12 @@ class Asked(msgspec.Struct, kw_only=True):
     id: RpcId
     request: Request
     options: tuple[PermissionOption, ...] = ()
-    form: Mapping[str, FormField] | None = None
+    form: Mapping[str, ElicitationPropertySchema] | None = None
     call: str | None = None
     answered: bool = False
 
 
-def open_permission(rpc_id: RpcId, request: RequestId, params: PermissionRequest, call: Call) -> Asked:
+def open_permission(rpc_id: RpcId, request: RequestId, params: RequestPermissionRequest, call: Call) -> Asked:
     """A permission, or a plan to be approved, as a request of ours."""
     return Asked(
         id=rpc_id,
@@ -78,9 +80,9 @@ def open_permission(rpc_id: RpcId, request: RequestId, params: PermissionRequest
     )
 
 
-def open_question(rpc_id: RpcId, request: RequestId, params: ElicitationRequest, call: Call | None) -> Asked:
+def open_question(rpc_id: RpcId, request: RequestId, params: CreateElicitationRequest, call: Call | None) -> Asked:
     """A form as questions of ours, one per field."""
-    form = params.requested_schema.properties if params.requested_schema else {}
+    form = (params.requested_schema.properties if params.requested_schema else None) or {}
     return Asked(
         id=rpc_id,
         call=params.tool_call_id if call else None,
@@ -96,12 +98,12 @@ def open_question(rpc_id: RpcId, request: RequestId, params: ElicitationRequest,
     )
 
 
-def _asked_fields(form: Mapping[str, FormField]) -> list[str]:
+def _asked_fields(form: Mapping[str, ElicitationPropertySchema]) -> list[str]:
     """The fields that are questions of their own: free text beside choices is part of every question of ours."""
     return [name for name in form if not (name.endswith(CUSTOM) and name.removesuffix(CUSTOM) in form)]
 
 
-def _question(name: str, message: str, form: Mapping[str, FormField]) -> Question:
+def _question(name: str, message: str, form: Mapping[str, ElicitationPropertySchema]) -> Question:
     field = form[name]
     return Question(
         text=_wording(name, message, form),
@@ -111,7 +113,7 @@ def _question(name: str, message: str, form: Mapping[str, FormField]) -> Questio
     )
 
 
-def _wording(name: str, message: str, form: Mapping[str, FormField]) -> str:
+def _wording(name: str, message: str, form: Mapping[str, ElicitationPropertySchema]) -> str:
     """How the question reads, which is also how an answer names it."""
     field = form[name]
     return message if len(_asked_fields(form)) == 1 else field.description or field.title or name
@@ -121,7 +123,7 @@ def _choice(value: EnumOption) -> Choice:
     return Choice(label=value.title, description=value.description or "")
 
 
-def _values(field: FormField) -> tuple[EnumOption, ...]:
+def _values(field: ElicitationPropertySchema) -> tuple[EnumOption, ...]:
     titled = field.one_of or (field.items.any_of if field.items else None)
     plain = field.enum or (field.items.enum if field.items else None)
     return titled or tuple(EnumOption(const=value, title=value) for value in plain or ())
@@ -130,7 +132,7 @@ def _values(field: FormField) -> tuple[EnumOption, ...]:
 # ------------------------------------------------------------------------------------------------ answers
 
 
-def answer_permission(engine: str, asked: Asked, answer: Answer) -> tuple[PermissionResponse, bool]:
+def answer_permission(engine: str, asked: Asked, answer: Answer) -> tuple[RequestPermissionResponse, bool]:
     """The response to a permission, and whether it lets the call go on. Raises `RequestError` for what cannot be."""
     match answer:
         case Choose():
@@ -166,46 +168,46 @@ def find_option(options: tuple[PermissionOption, ...], kinds: tuple[str, ...]) -
     return None
 
 
-def reject(options: tuple[PermissionOption, ...], message: str = "") -> PermissionResponse:
+def reject(options: tuple[PermissionOption, ...], message: str = "") -> RequestPermissionResponse:
     """No; ACP has no place for words beside it, so they go into `_meta`."""
     option = find_option(options, REJECTIONS)
     return select(option, message) if option is not None else cancelled()
 
 
-def cancelled() -> PermissionResponse:
+def cancelled() -> RequestPermissionResponse:
     """Nobody will answer: the turn was cancelled, or there is no way to say no."""
-    return PermissionResponse(outcome=PermissionOutcome(outcome="cancelled"))
+    return RequestPermissionResponse(outcome=RequestPermissionOutcome(outcome="cancelled"))
 
 
-def select(option: str, message: str = "") -> PermissionResponse:
+def select(option: str, message: str = "") -> RequestPermissionResponse:
     """This option."""
-    meta = Meta(footplate=FootplateMeta(message=message)) if message else None
-    return PermissionResponse(outcome=PermissionOutcome(outcome="selected", option_id=option), meta=meta)
+    return RequestPermissionResponse(
+        outcome=RequestPermissionOutcome(outcome="selected", option_id=option), meta=message_meta(message)
+    )
 
 
 def _listed(asked: Asked) -> str:
     return ", ".join(option.option_id for option in asked.options)
 
 
-def answer_question(asked: Asked, answer: Answer) -> tuple[ElicitationResponse, bool]:
+def answer_question(asked: Asked, answer: Answer) -> tuple[CreateElicitationResponse, bool]:
     """The response to a form, and whether it is an answer. Raises `InvalidValue` for one that does not fit."""
     form = asked.form or {}
     match answer:
         case Reply():
-            return ElicitationResponse(action="accept", content=_fill(asked, form, answer)), True
+            return CreateElicitationResponse(action="accept", content=_fill(asked, form, answer)), True
         case Choose():
             text = asked.request.questions[0].text if asked.request.questions else ""
             return answer_question(asked, Reply(answers={text: answer.option}))
         case Decline() | Deny():
-            meta = Meta(footplate=FootplateMeta(message=answer.message)) if answer.message else None
-            return ElicitationResponse(action="decline", meta=meta), False
+            return CreateElicitationResponse(action="decline", meta=message_meta(answer.message)), False
         case Allow():
             raise InvalidValue("answer", "allow", "a reply to the questions, or decline")
         case _:
             assert_never(answer)
 
 
-def _fill(asked: Asked, form: Mapping[str, FormField], reply: Reply) -> dict[str, FormValue]:
+def _fill(asked: Asked, form: Mapping[str, ElicitationPropertySchema], reply: Reply) -> dict[str, FormValue]:
     names = {_wording(name, asked.request.title, form): name for name in _asked_fields(form)}
     content: dict[str, FormValue] = {}
     for text, given in reply.answers.items():
@@ -216,13 +218,13 @@ def _fill(asked: Asked, form: Mapping[str, FormField], reply: Reply) -> dict[str
     return content
 
 
-def _value(name: str, given: str | list[str], form: Mapping[str, FormField]) -> dict[str, FormValue]:
+def _value(name: str, given: str | list[str], form: Mapping[str, ElicitationPropertySchema]) -> dict[str, FormValue]:
     """One field's value; own words go into the field beside it where the form has one."""
     field = form[name]
     known = {value.title: value.const for value in _values(field)}
     words = given if isinstance(given, list) else [given]
     if field.type == "array":
-        return {name: [known.get(word, word) for word in words]}
+        return {name: tuple(known.get(word, word) for word in words)}
     text = ", ".join(words)
     if field.type in ("number", "integer"):
         return {name: _number(text, whole=field.type == "integer")}

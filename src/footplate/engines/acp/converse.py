@@ -16,17 +16,17 @@ from typing import Final, Literal, TypeVar
 import msgspec
 
 from footplate.acp import jsonrpc
+from footplate.acp.content import prompt_blocks
 from footplate.acp.jsonrpc import Envelope, RpcId
-from footplate.acp.types import (
+from footplate.acp.schema.sessions import (
     CancelNotification,
-    InitializeResponse,
     LoadSessionResponse,
     NewSessionResponse,
     PromptRequest,
     PromptResponse,
-    SetConfigOptionResponse,
+    SetSessionConfigOptionResponse,
 )
-from footplate.engines.acp.content import prompt_blocks
+from footplate.acp.schema.start import InitializeResponse
 from footplate.engines.acp.incoming import Incoming
 from footplate.engines.acp.settle import Turn, Verdict, end_turn, judge_error, judge_stop, word_error
 from footplate.engines.acp.startup import Call, initialize, open_session, set_option, wanted_options, word_refusal
@@ -277,7 +277,9 @@ class AcpConversation:
     def _was_set(self, response: Envelope, name: str, value: str) -> None:
         """The agent took the value; the answer lists all options, or says nothing more."""
         try:
-            options = msgspec.json.decode(response.result or b"null", type=SetConfigOptionResponse).config_options
+            options = msgspec.json.decode(
+                response.result or b"null", type=SetSessionConfigOptionResponse
+            ).config_options
         except msgspec.ValidationError:
             self._in.events += self._in.state.change_mode(value) if name == "mode" else []
         else:

@@ -10,20 +10,23 @@ from msgspec import UnsetType
 
 from footplate.acp import jsonrpc
 from footplate.acp.jsonrpc import Envelope, RpcId
-from footplate.acp.updates import (
+from footplate.acp.reading import ToolFields, UnknownUpdate, read_update
+from footplate.acp.schema.asking import CreateElicitationRequest, CreateElicitationResponse, RequestPermissionRequest
+from footplate.acp.schema.tools import ToolCall
+from footplate.acp.schema.updates import (
     AgentMessageChunk,
     AgentThoughtChunk,
-    ElicitationRequest,
-    ElicitationResponse,
-    PermissionRequest,
+    CompactionSummaryChunk,
+    CompactionUpdate,
     Plan,
-    ToolCall,
-    ToolCallUpdate,
-    ToolFields,
-    UnknownUpdate,
-    Update,
+    PlanRemoved,
+    PlanUpdate,
+    SessionMessage,
+    SessionMessageChunk,
+    SessionUpdate,
+    SubagentUpdate,
+    ToolCallChange,
     UserMessageChunk,
-    read_update,
 )
 from footplate.engines.acp.calls import Call
 from footplate.engines.acp.control import (
@@ -51,7 +54,17 @@ from footplate.host.lines import BadLine, Block, decode_block
 RAW_LIMIT: Final = 64 * 1024
 """How much of a line that we cannot read is kept; its whole size is told beside it."""
 
-TURN_UPDATES: Final = (AgentMessageChunk, AgentThoughtChunk, UserMessageChunk, ToolCall, ToolCallUpdate, Plan)
+TURN_UPDATES: Final = (AgentMessageChunk, AgentThoughtChunk, UserMessageChunk, ToolCall, ToolCallChange, Plan)
+UNPLACED: Final = (
+    CompactionSummaryChunk,
+    CompactionUpdate,
+    PlanRemoved,
+    PlanUpdate,
+    SessionMessage,
+    SessionMessageChunk,
+    SubagentUpdate,
+)
+"""Updates for clients that declare a capability which we do not; an agent that sends one anyway is kept to the word."""
 
 T = TypeVar("T")
 
@@ -185,8 +198,10 @@ class Incoming:
         else:
             self._update(told.update)
 
-    def _update(self, update: Update) -> None:
-        if not isinstance(update, TURN_UPDATES):
+    def _update(self, update: SessionUpdate) -> None:
+        if isinstance(update, UNPLACED):
+            self.keep(f"an update without a place here: {type(update).__name__}")
+        elif not isinstance(update, TURN_UPDATES):
             events = self.state.feed(update)
             if self.session:
                 self.events += events
@@ -207,9 +222,9 @@ class Incoming:
         params = envelope.params if envelope.params is not None else b"null"
         try:
             if envelope.method == "session/request_permission":
-                self._permission(rpc_id, msgspec.json.decode(params, type=PermissionRequest))
+                self._permission(rpc_id, msgspec.json.decode(params, type=RequestPermissionRequest))
             elif envelope.method == "elicitation/create":
-                self._question(rpc_id, msgspec.json.decode(params, type=ElicitationRequest))
+                self._question(rpc_id, msgspec.json.decode(params, type=CreateElicitationRequest))
             else:
                 self.frames.append(
                     jsonrpc.encode_error(rpc_id, jsonrpc.METHOD_NOT_FOUND, f"Method not found: {envelope.method}")
@@ -219,7 +234,7 @@ class Incoming:
             self.frames.append(jsonrpc.encode_error(rpc_id, jsonrpc.INVALID_PARAMS, f"Invalid params: {problem}"))
             self.keep(f"not as ACP says: {problem}")
 
-    def _permission(self, rpc_id: RpcId, params: PermissionRequest) -> None:
+    def _permission(self, rpc_id: RpcId, params: RequestPermissionRequest) -> None:
         turn = self.turn
         if turn is None or turn.interrupted:
             self.frames.append(jsonrpc.encode_response(rpc_id, cancelled()))
@@ -234,7 +249,7 @@ class Incoming:
         else:
             self._allow(rpc_id, params, call)
 
-    def _allow(self, rpc_id: RpcId, params: PermissionRequest, call: Call) -> None:
+    def _allow(self, rpc_id: RpcId, params: RequestPermissionRequest, call: Call) -> None:
         """The settings allow the tool and nobody can be asked: once, and never for longer."""
         option = find_option(params.options, ("allow_once",))
         if option is None:
@@ -252,10 +267,10 @@ class Incoming:
         self.events += events
         return call
 
-    def _question(self, rpc_id: RpcId, params: ElicitationRequest) -> None:
+    def _question(self, rpc_id: RpcId, params: CreateElicitationRequest) -> None:
         turn = self.turn
         if turn is None or turn.interrupted:
-            self.frames.append(jsonrpc.encode_response(rpc_id, ElicitationResponse(action="cancel")))
+            self.frames.append(jsonrpc.encode_response(rpc_id, CreateElicitationResponse(action="cancel")))
             return
         call = self.translator.calls.get(params.tool_call_id) if params.tool_call_id else None
         asked = open_question(rpc_id, self._name(turn), params, call)
@@ -265,7 +280,7 @@ class Incoming:
             self.events += self.translator.close_text()
             self.events.append(self._requests.open(asked, call.parent if call else None))
         else:
-            self.frames.append(jsonrpc.encode_response(rpc_id, ElicitationResponse(action="decline")))
+            self.frames.append(jsonrpc.encode_response(rpc_id, CreateElicitationResponse(action="decline")))
             why = "nobody can be asked" if params.mode == "form" else f"it is of the kind {params.mode!r}"
             text = f"a question was declined, because {why}: {params.message}"
             self.events.append(Notice(level="warning", text=text, code="question_declined"))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from footplate.acp.jsonrpc import RpcId, encode_response
-from footplate.acp.updates import ElicitationResponse, PermissionResponse, ToolFields
+from footplate.acp.reading import ToolFields
+from footplate.acp.schema.asking import CreateElicitationResponse, RequestPermissionResponse
 from footplate.engines.acp.control import Asked, answer_permission, answer_question, cancelled
 from footplate.engines.acp.translate import TurnUpdate
 from footplate.errors import InvalidValue
@@ -11,7 +12,7 @@ from footplate.events.ids import RequestId, ToolCallId
 from footplate.events.model import Event, RequestApplied, RequestOpened, RequestWithdrawn
 from footplate.events.requests import Answer
 
-Response = PermissionResponse | ElicitationResponse
+Response = RequestPermissionResponse | CreateElicitationResponse
 
 
 class Requests:
@@ -70,7 +71,7 @@ class Requests:
         for asked in [*self._asked.values()]:
             if not asked.answered:
                 events.append(self._end(asked, RequestWithdrawn(request=asked.request.id, reason=reason)))
-                response = cancelled() if asked.form is None else ElicitationResponse(action="cancel")
+                response = cancelled() if asked.form is None else CreateElicitationResponse(action="cancel")
                 frames.append(encode_response(asked.id, response))
         return events, frames
 

@@ -7,16 +7,19 @@ from typing import Final
 
 import msgspec
 
-from footplate.acp.types import ConfigChoice, ModeState, TokenUsage
-from footplate.acp.types import ConfigOption as WireOption
-from footplate.acp.updates import (
+from footplate.acp.schema.choices import (
+    SessionConfigOption as WireOption,
+)
+from footplate.acp.schema.choices import SessionConfigSelectChoice, SessionConfigSelectOption, SessionModeState
+from footplate.acp.schema.updates import (
     AvailableCommandsUpdate,
     ConfigOptionUpdate,
     CurrentModeUpdate,
-    NoticeUpdate,
     SessionInfoUpdate,
     UsageUpdate,
 )
+from footplate.acp.schema.updates import Notice as NoticeUpdate
+from footplate.acp.wire import Wire
 from footplate.events.base import Level, OptionalRaw
 from footplate.events.model import (
     CommandsChanged,
@@ -40,6 +43,17 @@ SessionUpdate = (
 
 LEVELS: Final[dict[str, Level]] = {"info": "info", "warning": "warning", "error": "error"}
 
+
+class TokenUsage(Wire, frozen=True, kw_only=True):
+    """Tokens of a turn. The schema calls for more than most agents tell."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    thought_tokens: int | None = None
+    cached_read_tokens: int | None = None
+    cached_write_tokens: int | None = None
+
+
 _usage_decoder: Final = msgspec.json.Decoder(TokenUsage)
 
 
@@ -55,7 +69,7 @@ class SessionState:
         self._cost_told = False
         self._cost_before: float | None = 0.0 if fresh else None
 
-    def learn(self, modes: ModeState | None, options: tuple[WireOption, ...] | None) -> None:
+    def learn(self, modes: SessionModeState | None, options: tuple[WireOption, ...] | None) -> None:
         """What `session/new` and its like answer."""
         if modes is not None:
             self.mode = modes.current_mode_id
@@ -171,10 +185,10 @@ def _option(option: WireOption) -> ConfigOption:
 _BOOLEAN: Final = (ConfigValue(value="true"), ConfigValue(value="false"))
 
 
-def _values(choices: tuple[ConfigChoice, ...]) -> Iterator[ConfigValue]:
+def _values(choices: tuple[SessionConfigSelectChoice | SessionConfigSelectOption, ...]) -> Iterator[ConfigValue]:
     """Flat, whatever groups they stand in."""
     for choice in choices:
-        if choice.options is not None:
+        if isinstance(choice, SessionConfigSelectChoice) and choice.options is not None:
             yield from _values(choice.options)
         elif choice.value is not None:
             yield ConfigValue(value=choice.value, label=choice.name, description=choice.description or "")

@@ -7,19 +7,22 @@ from typing import Final
 import msgspec
 
 from footplate.acp.jsonrpc import AUTH_REQUIRED, RpcError
-from footplate.acp.types import (
-    PROTOCOL_VERSION,
+from footplate.acp.reading import PROTOCOL_VERSION
+from footplate.acp.schema.sessions import (
+    LoadSessionRequest,
+    NewSessionRequest,
+    SetSessionConfigOptionRequest,
+    SetSessionModeRequest,
+)
+from footplate.acp.schema.start import (
     ClientCapabilities,
     ClientSessionCapabilities,
     ElicitationCapabilities,
-    Empty,
+    ElicitationFormCapabilities,
     Implementation,
     InitializeRequest,
     InitializeResponse,
-    LoadSessionRequest,
-    NewSessionRequest,
-    SetConfigOptionRequest,
-    SetModeRequest,
+    NoticeCapabilities,
 )
 from footplate.engines.acp.session import SessionState, allowed_values
 from footplate.engines.acp.settle import word_error
@@ -45,7 +48,8 @@ def initialize() -> Call:
         InitializeRequest(
             protocol_version=PROTOCOL_VERSION,
             client_capabilities=ClientCapabilities(
-                elicitation=ElicitationCapabilities(form=Empty()), session=ClientSessionCapabilities(notices=Empty())
+                elicitation=ElicitationCapabilities(form=ElicitationFormCapabilities()),
+                session=ClientSessionCapabilities(notices=NoticeCapabilities()),
             ),
             client_info=Implementation(name="footplate", title="Footplate", version=__version__),
         ),
@@ -71,11 +75,11 @@ def set_option(engine: str, session: str, state: SessionState, name: str, value:
         known = allowed_values(option)
         call = Call(
             "session/set_config_option",
-            SetConfigOptionRequest(session_id=session, config_id=option.id, value=value),
+            SetSessionConfigOptionRequest(session_id=session, config_id=option.id, value=value),
         )
     elif name == "mode" and state.modes:
         known = state.modes
-        call = Call("session/set_mode", SetModeRequest(session_id=session, mode_id=value))
+        call = Call("session/set_mode", SetSessionModeRequest(session_id=session, mode_id=value))
     else:
         raise UnsupportedOption(engine, f"a choice of {name}", "leave it out")
     if value not in known:

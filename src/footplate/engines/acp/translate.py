@@ -8,17 +8,11 @@ from __future__ import annotations
 
 from typing import Final, Literal, assert_never
 
-from footplate.acp.updates import (
-    AgentMessageChunk,
-    AgentThoughtChunk,
-    Plan,
-    ToolCall,
-    ToolCallUpdate,
-    ToolFields,
-    UserMessageChunk,
-)
+from footplate.acp.content import text_in_message
+from footplate.acp.reading import ToolFields
+from footplate.acp.schema.tools import ToolCall
+from footplate.acp.schema.updates import AgentMessageChunk, AgentThoughtChunk, Plan, ToolCallChange, UserMessageChunk
 from footplate.engines.acp.calls import Call, is_streaming, parent_of
-from footplate.engines.acp.content import text_in_message
 from footplate.events.content import TextBlock, text_of
 from footplate.events.ids import MessageId, ToolCallId, TurnId
 from footplate.events.model import (
@@ -36,7 +30,7 @@ from footplate.events.model import (
 from footplate.events.tools import EntryStatus, PlanEntry, ToolOutcome
 
 Chunk = AgentMessageChunk | AgentThoughtChunk | UserMessageChunk
-TurnUpdate = Chunk | ToolCall | ToolCallUpdate | Plan
+TurnUpdate = Chunk | ToolCall | ToolCallChange | Plan
 """Updates that belong to a turn; the others may come at any time."""
 
 Speaker = Literal["message", "thought", "user"]
@@ -105,7 +99,7 @@ class Translator:
                 return self._chunk(self._turn, update)
             case ToolCall():
                 return self._announce(update, interrupted=interrupted)
-            case ToolCallUpdate():
+            case ToolCallChange():
                 return self._progress(update, interrupted=interrupted)
             case Plan():
                 return [self._plan(update)]
@@ -177,6 +171,7 @@ class Translator:
                 input=call.input,
                 detail=None if is_streaming(fields) else call.detail(ended=False),
                 parent=call.parent,
+                pending=fields.status == "pending",
             )
         )
         return call, events
@@ -203,7 +198,7 @@ class Translator:
         call, events = self.begin_call(fields)
         return events + self._judge(call, fields, interrupted=interrupted)
 
-    def _progress(self, fields: ToolCallUpdate, *, interrupted: bool) -> list[Event]:
+    def _progress(self, fields: ToolCallChange, *, interrupted: bool) -> list[Event]:
         call = self.calls.get(fields.tool_call_id)
         if call is not None:
             return self._go_on(call, fields, interrupted=interrupted)

@@ -18,7 +18,7 @@ from typing import Final
 
 import msgspec
 
-from footplate.engines.base import Installed, McpServer, Options, Spawn
+from footplate.engines.base import Installed, Options, Spawn
 from footplate.engines.claude.credentials import API_KEY, passes_key, who_pays
 from footplate.engines.claude.features import Version, parse_version
 from footplate.engines.claude.modes import BYPASS, wire_mode
@@ -121,6 +121,23 @@ def _live(get: Callable[[Wish], bool]) -> Callable[[Wish], tuple[str, ...] | Non
     return _switch(lambda wish: not wish.options.one_shot and get(wish))
 
 
+def _servers(options: Options) -> str:
+    """The servers inside our process, as the CLI wants them declared beside `initialize`."""
+    if not options.servers:
+        return ""
+    servers = {server.name: {"type": "sdk", "name": server.name} for server in options.servers}
+    return msgspec.json.encode({"mcpServers": servers}).decode()
+
+
+def _mcp_configs(wish: Wish) -> tuple[str, ...] | None:
+    """The file with the servers of the folder, and those of ours."""
+    return tuple(each for each in (wish.options.mcp_config, _servers(wish.options)) if each) or None
+
+
+def _plugins(wish: Wish) -> tuple[str, ...] | None:
+    return wish.options.plugins or None
+
+
 FLAGS: Final = (
     Flag(name="--input-format", values=lambda wish: None if wish.options.one_shot else ("stream-json",)),
     Flag(name="--output-format", values=lambda _: ("stream-json",)),
@@ -155,7 +172,8 @@ FLAGS: Final = (
     Flag(name="--system-prompt", values=_value(lambda wish: wish.options.system_prompt)),
     Flag(name="--append-system-prompt", values=_value(lambda wish: wish.options.append_system_prompt)),
     Flag(name="--agents", values=_value(lambda wish: wish.options.agents), since=(2, 1, 197)),
-    Flag(name="--mcp-config", values=_value(lambda wish: _servers(wish.options))),
+    Flag(name="--mcp-config", values=_mcp_configs),
+    Flag(name="--plugin-dir", values=_plugins, since=(2, 1, 197)),
     Flag(name="--add-dir", values=lambda wish: wish.options.add_dirs or None),
 )
 
@@ -177,7 +195,7 @@ def build_launch(
         cwd=options.cwd,
         stdin=not options.one_shot,
         writes=(*writes, *options.add_dirs),
-        reads=reads,
+        reads=(*reads, *options.plugins, *((options.mcp_config,) if options.mcp_config else ())),
         notes={"billing": who_pays(env, login=facts.login)},
     )
 
@@ -256,24 +274,6 @@ def _check_root(wish: Wish, env: Mapping[str, str], facts: Facts) -> None:
             "it does not skip permissions when it runs as root",
             'run as another user, set sandbox = "bwrap", or assume_sandbox = true if a container is the sandbox',
         )
-
-
-def _servers(options: Options) -> str:
-    """The servers inside our process, as the CLI wants them declared beside `initialize`, and those of the folder."""
-    if not options.servers and not options.mcp:
-        return ""
-    servers: dict[str, object] = {each.name: _server(each) for each in options.mcp}
-    servers |= {server.name: {"type": "sdk", "name": server.name} for server in options.servers}
-    return msgspec.json.encode({"mcpServers": servers}).decode()
-
-
-def _server(server: McpServer) -> dict[str, object]:
-    if server.url:
-        return {"type": server.transport, "url": server.url, "headers": server.headers}
-    command, args = server.command, server.args
-    if server.cwd:  # the CLI starts every server in its own folder
-        command, args = "/bin/sh", ("-c", 'cd "$0" && exec "$@"', server.cwd, command, *args)
-    return {"type": "stdio", "command": command, "args": args, "env": server.env}
 
 
 def _money(value: float | None) -> str:

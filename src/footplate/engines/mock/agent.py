@@ -11,32 +11,34 @@ import msgspec
 from msgspec import UnsetType
 
 from footplate.acp import jsonrpc
-from footplate.acp.types import (
-    PROTOCOL_VERSION,
-    AgentCapabilities,
+from footplate.acp.reading import PROTOCOL_VERSION, read_content
+from footplate.acp.schema.content import TextContent
+from footplate.acp.schema.sessions import (
     CancelNotification,
-    ClientCapabilities,
-    Empty,
-    Implementation,
-    InitializeRequest,
-    InitializeResponse,
     ListSessionsRequest,
     ListSessionsResponse,
     LoadSessionRequest,
     LoadSessionResponse,
     NewSessionRequest,
     NewSessionResponse,
-    PromptCapabilities,
     PromptRequest,
-    SessionCapabilities,
     SessionInfo,
-    SetConfigOptionRequest,
-    SetConfigOptionResponse,
-    SetModeRequest,
-    TextContent,
-    read_content,
+    SetSessionConfigOptionRequest,
+    SetSessionConfigOptionResponse,
+    SetSessionModeRequest,
+    SetSessionModeResponse,
 )
-from footplate.acp.updates import AgentMessageChunk, CurrentModeUpdate, UserMessageChunk
+from footplate.acp.schema.start import (
+    AgentCapabilities,
+    ClientCapabilities,
+    Implementation,
+    InitializeRequest,
+    InitializeResponse,
+    PromptCapabilities,
+    SessionCapabilities,
+    SessionListCapabilities,
+)
+from footplate.acp.schema.updates import AgentMessageChunk, CurrentModeUpdate, UserMessageChunk
 from footplate.engines.mock.peer import Peer, Refusal, Write
 from footplate.engines.mock.sessions import MODES, Memory, Saved, Session, choose_memory, is_minted, mint_id
 from footplate.engines.mock.steps import Prompt
@@ -163,13 +165,13 @@ class Agent:
 
     async def initialize(self, message: jsonrpc.Envelope) -> InitializeResponse:
         """Tell what we can, learn what the client can."""
-        self._client = _params(message, InitializeRequest).client_capabilities or ClientCapabilities()
+        self._client = _params(message, InitializeRequest).client_capabilities
         return InitializeResponse(
             protocol_version=PROTOCOL_VERSION,
             agent_capabilities=AgentCapabilities(
                 load_session=True,
                 prompt_capabilities=PromptCapabilities(image=True, embedded_context=True),
-                session_capabilities=SessionCapabilities(list=Empty()),
+                session_capabilities=SessionCapabilities(list=SessionListCapabilities()),
             ),
             auth_methods=(),
             agent_info=Implementation(name="footplate-mock", title="Mock agent", version=__version__),
@@ -208,25 +210,25 @@ class Agent:
             sessions=tuple(_info(name, saved) for name, saved in found.items() if params.cwd in (None, saved.cwd))
         )
 
-    async def set_mode(self, message: jsonrpc.Envelope) -> Empty:
+    async def set_mode(self, message: jsonrpc.Envelope) -> SetSessionModeResponse:
         """Change the mode; every reader is told."""
-        params = _params(message, SetModeRequest)
+        params = _params(message, SetSessionModeRequest)
         session = self._session(params.session_id)
         if params.mode_id not in MODES:
             raise Refusal(jsonrpc.INVALID_PARAMS, f"unknown mode {params.mode_id!r}; modes: {', '.join(MODES)}")
         session.mode = params.mode_id
         await self._peer.update(session.id, CurrentModeUpdate(current_mode_id=session.mode))
-        return Empty()
+        return SetSessionModeResponse()
 
-    async def set_config_option(self, message: jsonrpc.Envelope) -> SetConfigOptionResponse:
+    async def set_config_option(self, message: jsonrpc.Envelope) -> SetSessionConfigOptionResponse:
         """Change an option; a changed mode is told as such, too."""
-        params = _params(message, SetConfigOptionRequest)
+        params = _params(message, SetSessionConfigOptionRequest)
         session = self._session(params.session_id)
         if not session.configure(params.config_id, params.value):
             raise Refusal(jsonrpc.INVALID_PARAMS, f"no option {params.config_id!r} with a value {params.value!r}")
         if params.config_id == "mode":
             await self._peer.update(session.id, CurrentModeUpdate(current_mode_id=session.mode))
-        return SetConfigOptionResponse(config_options=session.config_options())
+        return SetSessionConfigOptionResponse(config_options=session.config_options())
 
     # -------------------------------------------------------------------------------------------- turns
 

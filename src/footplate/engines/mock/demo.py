@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from footplate.acp.updates import ToolCall, ToolCallUpdate
+from footplate.acp.schema.tools import ToolCall
+from footplate.acp.schema.updates import ToolCallChange
 from footplate.engines.mock.script import (
     CANCELLED,
     END,
@@ -64,10 +65,10 @@ def _command(prompt: Prompt) -> Asking:
         ToolCall(tool_call_id=call, title="ls", name="Bash", kind="execute", status="in_progress", raw_input=command)
     )
     for output in ("README.md\n", "README.md\nnotes.txt\n"):
-        yield Show(ToolCallUpdate(tool_call_id=call, content=items(text_item(output))))
+        yield Show(ToolCallChange(tool_call_id=call, content=items(text_item(output))))
         if (yield Pause(prompt.pace_ms)).outcome == "cancelled":
             return Reply("cancelled")
-    yield Show(ToolCallUpdate(tool_call_id=call, status="completed", raw_output=raw({"exitCode": 0})))
+    yield Show(ToolCallChange(tool_call_id=call, status="completed", raw_output=raw({"exitCode": 0})))
     return DONE
 
 

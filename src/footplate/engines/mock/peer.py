@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from msgspec import UNSET, UnsetType
 
 from footplate.acp import jsonrpc
-from footplate.acp.updates import SessionNotification, Update
+from footplate.acp.schema.updates import SessionNotification, SessionUpdate
 
 Write = Callable[[bytes], Awaitable[None]]
 
@@ -31,7 +31,7 @@ class Peer:
         self._waiting: dict[jsonrpc.RpcId, asyncio.Future[jsonrpc.Envelope]] = {}
         self._requests = 0
 
-    async def update(self, session: str, update: Update) -> None:
+    async def update(self, session: str, update: SessionUpdate) -> None:
         """Tell the client of a session update."""
         params = SessionNotification(session_id=session, update=update)
         await self.write(jsonrpc.encode_notification("session/update", params))

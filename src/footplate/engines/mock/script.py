@@ -9,18 +9,11 @@ from typing import Final
 import msgspec
 
 from footplate.acp.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
-from footplate.acp.types import ContentItem, DiffItem, FootplateMeta, Meta, TextContent, TokenUsage, ToolContent
-from footplate.acp.updates import (
-    Cost,
-    PermissionOption,
-    Plan,
-    PlanEntry,
-    ToolCall,
-    ToolCallUpdate,
-    ToolFields,
-    ToolLocation,
-    UsageUpdate,
-)
+from footplate.acp.meta import parent_meta
+from footplate.acp.schema.asking import PermissionOption
+from footplate.acp.schema.content import Content, Diff, TextContent, ToolCallContent
+from footplate.acp.schema.tools import ToolCall, ToolCallLocation, ToolCallUpdate
+from footplate.acp.schema.updates import Cost, Plan, PlanEntry, ToolCallChange, Usage, UsageUpdate
 from footplate.engines.mock.steps import (
     Ask,
     Charge,
@@ -38,6 +31,7 @@ from footplate.engines.mock.steps import (
     Step,
     Think,
 )
+from footplate.events.base import OptionalRaw
 
 END: Final = "end_turn"
 CANCELLED: Final = "cancelled"
@@ -60,14 +54,14 @@ def raw(value: object) -> msgspec.Raw:
     return msgspec.Raw(msgspec.json.encode(value))
 
 
-def items(*content: ToolContent) -> tuple[msgspec.Raw, ...]:
+def items(*content: ToolCallContent) -> tuple[msgspec.Raw, ...]:
     """The content of a tool call."""
     return tuple(raw(item) for item in content)
 
 
-def text_item(text: str) -> ContentItem:
+def text_item(text: str) -> Content:
     """Text as the content of a tool call."""
-    return ContentItem(content=TextContent(text=text))
+    return Content(content=TextContent(text=text))
 
 
 def call_id(prompt: Prompt, word: str) -> str:
@@ -80,10 +74,10 @@ def number(prompt: Prompt, place: int, otherwise: int) -> int:
     return int(prompt.words[place]) if len(prompt.words) > place else otherwise
 
 
-def finished(call: str, *, ok: bool = True, text: str = "", parent: Meta | None = None) -> Show:
+def finished(call: str, *, ok: bool = True, text: str = "", parent: OptionalRaw = None) -> Show:
     """The last update of a call."""
     content = items(text_item(text)) if text else None
-    return Show(ToolCallUpdate(tool_call_id=call, status="completed" if ok else "failed", content=content, meta=parent))
+    return Show(ToolCallChange(tool_call_id=call, status="completed" if ok else "failed", content=content, meta=parent))
 
 
 # ------------------------------------------------------------------------------------------ the first table
@@ -140,7 +134,7 @@ def ask_permission(prompt: Prompt) -> Asking:
         raw_input=raw({"command": "touch example.txt", "description": "Make an empty file"}),
     )
     yield Show(call)
-    asked = ToolFields(
+    asked = ToolCallUpdate(
         tool_call_id=call.tool_call_id,
         title=call.title,
         name=call.name,
@@ -164,7 +158,7 @@ def tool(prompt: Prompt) -> Script:
             name="Read",
             kind="read",
             status="in_progress",
-            locations=(ToolLocation(path=posixpath.join(prompt.cwd, "notes.txt")),),
+            locations=(ToolCallLocation(path=posixpath.join(prompt.cwd, "notes.txt")),),
             raw_input=raw({"path": posixpath.join(prompt.cwd, "notes.txt")}),
         )
     )
@@ -278,7 +272,7 @@ def edit(prompt: Prompt) -> Script:
     """`edit PATH`: a diff. Nothing is read from or written to the disk."""
     path = posixpath.join(prompt.cwd, prompt.words[1] if len(prompt.words) > 1 else "example.txt")
     call = call_id(prompt, "edit")
-    diff = DiffItem(path=path, old_text="one\ntwo\nthree\n", new_text="one\n2\nthree\n")
+    diff = Diff(path=path, old_text="one\ntwo\nthree\n", new_text="one\n2\nthree\n")
     yield Show(
         ToolCall(
             tool_call_id=call,
@@ -286,11 +280,11 @@ def edit(prompt: Prompt) -> Script:
             name="Edit",
             kind="edit",
             status="in_progress",
-            locations=(ToolLocation(path=path),),
+            locations=(ToolCallLocation(path=path),),
             content=items(diff),
         )
     )
-    yield Show(ToolCallUpdate(tool_call_id=call, status="completed", content=items(diff)))
+    yield Show(ToolCallChange(tool_call_id=call, status="completed", content=items(diff)))
     yield Say(f"edit done: the change of {path} is made up, nothing was written to disk")
     return END
 
@@ -300,7 +294,7 @@ def usage(_prompt: Prompt) -> Script:
     yield Show(UsageUpdate(used=1200, size=200_000, cost=Cost(amount=0.0125, currency="USD")))
     yield Say("usage sent")
     yield Charge(
-        TokenUsage(total_tokens=1200, input_tokens=1000, output_tokens=150, thought_tokens=20, cached_read_tokens=50)
+        Usage(total_tokens=1200, input_tokens=1000, output_tokens=150, thought_tokens=20, cached_read_tokens=50)
     )
     return END
 
@@ -308,7 +302,7 @@ def usage(_prompt: Prompt) -> Script:
 def subagent(prompt: Prompt) -> Script:
     """`subagent`: a call inside a call. Stable ACP has no nesting: the parent's id stands in `_meta`."""
     outer, inner = call_id(prompt, "subagent"), call_id(prompt, "subagent-search")
-    parent = Meta(footplate=FootplateMeta(parent_tool_call_id=outer))
+    parent = parent_meta(outer)
     yield Show(
         ToolCall(
             tool_call_id=outer,

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from footplate.acp.types import ConfigChoice, ConfigOption, ModeState, SessionMode
+from footplate.acp.schema.choices import SessionConfigOption, SessionConfigSelectChoice, SessionMode, SessionModeState
 
 MODES: Final = {"default": "Default", "plan": "Plan", "bypassPermissions": "Bypass permissions"}
 MODELS: Final = {"mock": "Mock", "mock-fast": "Mock, fast"}
@@ -127,12 +127,12 @@ class Session:
         self.cancels: list[asyncio.Event] = []
         self.turn = asyncio.Lock()
 
-    def modes(self) -> ModeState:
+    def modes(self) -> SessionModeState:
         """The mode in force and those that can be."""
         available = tuple(SessionMode(id=mode, name=name) for mode, name in MODES.items())
-        return ModeState(current_mode_id=self.mode, available_modes=available)
+        return SessionModeState(current_mode_id=self.mode, available_modes=available)
 
-    def config_options(self) -> tuple[ConfigOption, ...]:
+    def config_options(self) -> tuple[SessionConfigOption, ...]:
         """All options with their values."""
         return (
             _select("model", "Model", "model", self.model, MODELS),
@@ -162,6 +162,8 @@ class Session:
         return Saved(self.cwd, tuple(self.exchanges))
 
 
-def _select(option: str, name: str, category: str, value: str, values: Mapping[str, str]) -> ConfigOption:
-    choices = tuple(ConfigChoice(value=key, name=label) for key, label in values.items())
-    return ConfigOption(id=option, name=name, type="select", category=category, current_value=value, options=choices)
+def _select(option: str, name: str, category: str, value: str, values: Mapping[str, str]) -> SessionConfigOption:
+    choices = tuple(SessionConfigSelectChoice(value=key, name=label) for key, label in values.items())
+    return SessionConfigOption(
+        id=option, name=name, type="select", category=category, current_value=value, options=choices
+    )

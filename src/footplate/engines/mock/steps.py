@@ -10,8 +10,9 @@ from typing import Literal
 
 import msgspec
 
-from footplate.acp.types import TokenUsage
-from footplate.acp.updates import PermissionOption, ToolFields, Update
+from footplate.acp.schema.asking import PermissionOption
+from footplate.acp.schema.tools import ToolCallUpdate
+from footplate.acp.schema.updates import SessionUpdate, Usage
 
 
 class Prompt(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,7 +48,7 @@ class Think(msgspec.Struct, frozen=True):
 class Show(msgspec.Struct, frozen=True):
     """Any other session update."""
 
-    update: Update
+    update: SessionUpdate
 
 
 class Pause(msgspec.Struct, frozen=True):
@@ -59,7 +60,7 @@ class Pause(msgspec.Struct, frozen=True):
 class Permit(msgspec.Struct, frozen=True):
     """Ask for permission. The reply is `chosen` with the option's id, or `cancelled`."""
 
-    call: ToolFields
+    call: ToolCallUpdate
     options: tuple[PermissionOption, ...]
 
 
@@ -75,7 +76,7 @@ class Ask(msgspec.Struct, frozen=True):
 class Charge(msgspec.Struct, frozen=True):
     """Put these figures into the answer of the prompt."""
 
-    usage: TokenUsage
+    usage: Usage
 
 
 class Emit(msgspec.Struct, frozen=True):

@@ -8,21 +8,23 @@ from collections.abc import Callable
 import msgspec
 
 from footplate.acp.jsonrpc import Envelope
-from footplate.acp.types import ClientCapabilities, FootplateMeta, Meta, PromptResponse, TextContent, TokenUsage
-from footplate.acp.updates import (
-    AgentMessageChunk,
-    AgentThoughtChunk,
-    ElicitationRequest,
-    ElicitationResponse,
+from footplate.acp.meta import parent_meta
+from footplate.acp.schema.asking import (
+    CreateElicitationRequest,
+    CreateElicitationResponse,
+    ElicitationPropertySchema,
+    ElicitationSchema,
     EnumOption,
-    FormField,
-    FormSchema,
-    NoticeUpdate,
     PermissionOption,
-    PermissionRequest,
-    PermissionResponse,
-    ToolFields,
+    RequestPermissionRequest,
+    RequestPermissionResponse,
 )
+from footplate.acp.schema.content import TextContent
+from footplate.acp.schema.sessions import PromptResponse
+from footplate.acp.schema.start import ClientCapabilities
+from footplate.acp.schema.tools import ToolCallUpdate
+from footplate.acp.schema.updates import AgentMessageChunk, AgentThoughtChunk, Usage
+from footplate.acp.schema.updates import Notice as NoticeUpdate
 from footplate.engines.mock.peer import Peer, Refusal
 from footplate.engines.mock.sessions import Session
 from footplate.engines.mock.steps import (
@@ -78,7 +80,7 @@ class Turn:
         self._said: list[str] = []
         self._messages = 0
         self._speaking = ""
-        self._usage: TokenUsage | None = None
+        self._usage: Usage | None = None
 
     @property
     def answer(self) -> str:
@@ -124,7 +126,7 @@ class Turn:
         return DONE
 
     async def _say(self, step: Say) -> None:
-        meta = Meta(footplate=FootplateMeta(parent_tool_call_id=step.parent)) if step.parent else None
+        meta = parent_meta(step.parent)
         if not step.parent:
             self._said.append(step.text)
         chunk = AgentMessageChunk(
@@ -161,31 +163,31 @@ class Turn:
         return CANCELLED
 
     async def _permit(self, step: Permit) -> Reply:
-        params = PermissionRequest(session_id=self._session.id, tool_call=step.call, options=step.options)
+        params = RequestPermissionRequest(session_id=self._session.id, tool_call=step.call, options=step.options)
         response = await self._request("session/request_permission", params)
         if response is None or response.result is None:
             return CANCELLED
-        outcome = msgspec.json.decode(response.result, type=PermissionResponse).outcome
+        outcome = msgspec.json.decode(response.result, type=RequestPermissionResponse).outcome
         if outcome.outcome != "selected" or outcome.option_id is None:
             return CANCELLED
         return Reply("chosen", outcome.option_id)
 
     async def _ask_form(self, step: Ask) -> Reply:
         choices = tuple(EnumOption(const=choice, title=choice) for choice in step.choices)
-        field = FormField(type="string", title=step.header, one_of=choices)
-        params = ElicitationRequest(
+        field = ElicitationPropertySchema(type="string", title=step.header, one_of=choices)
+        params = CreateElicitationRequest(
             message=step.question,
             mode="form",
             session_id=self._session.id,
             tool_call_id=step.call,
-            requested_schema=FormSchema(type="object", properties={"answer": field}, required=("answer",)),
+            requested_schema=ElicitationSchema(type="object", properties={"answer": field}, required=("answer",)),
         )
         response = await self._request("elicitation/create", params)
         if response is None:
             return CANCELLED
         if response.result is None:
             return Reply("declined")
-        answer = msgspec.json.decode(response.result, type=ElicitationResponse)
+        answer = msgspec.json.decode(response.result, type=CreateElicitationResponse)
         if answer.action == "accept" and answer.content and "answer" in answer.content:
             return Reply("chosen", str(answer.content["answer"]))
         return CANCELLED if answer.action == "cancel" else Reply("declined")
@@ -193,7 +195,7 @@ class Turn:
     async def _ask_options(self, step: Ask) -> Reply:
         """A question for a client without forms: one option per choice."""
         options = tuple(PermissionOption(option_id=choice, name=choice, kind="allow_once") for choice in step.choices)
-        call = ToolFields(tool_call_id=step.call, title=step.question, kind="other", status="pending")
+        call = ToolCallUpdate(tool_call_id=step.call, title=step.question, kind="other", status="pending")
         reply = await self._permit(Permit(call, (*options, SKIP)))
         return Reply("declined") if reply.value == SKIP.option_id else reply
 

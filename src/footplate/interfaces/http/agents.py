@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 from footplate.engines.base import Capabilities, Credential, Described, Engine, Installed
-from footplate.engines.catalog import engine_names, make_engine
+from footplate.engines.catalog import engine_names
 from footplate.errors import FootplateError
 from footplate.events.model import ConfigOption
 from footplate.interfaces.http.call import Call
@@ -150,10 +150,10 @@ async def get_agent(call: Call, query: AgentsQuery) -> AgentInfo:
 
 
 async def _describe(call: Call, name: str, *, config: bool) -> AgentInfo:
-    engine = make_engine(name, call.api.settings.engines)
+    engine = call.api.engine(name)
     environ = call.api.services.environ
     found, problem = await _locate(engine, environ)
-    since = call.api.agents_since.get(name)
+    since = call.api.acp.servers.since(name)
     info = AgentInfo(
         id=name,
         installed=found is not None,
@@ -220,7 +220,7 @@ class InstallReport(msgspec.Struct, frozen=True, kw_only=True):
     problems=(404, 500),
 )
 async def install(call: Call, body: InstallBody) -> InstallReport:
-    engine = make_engine(call.params["agent"], call.api.settings.engines)
+    engine = call.api.engine(call.params["agent"])
     environ = call.api.services.environ
     found, _ = await _locate(engine, environ)
     if found is not None and not found.program:
@@ -266,7 +266,7 @@ async def list_engines(call: Call) -> EngineList:
 
 
 async def _describe_engine(call: Call, name: str) -> EngineInfo:
-    engine = make_engine(name, call.api.settings.engines)
+    engine = call.api.engine(name)
     environ = call.api.services.environ
     found, problem = await _locate(engine, environ)
     told = engine if isinstance(engine, Described) else None
@@ -301,7 +301,7 @@ class ModelList(msgspec.Struct, frozen=True, kw_only=True):
 async def list_models(call: Call) -> ModelList:
     found: list[ModelEntry] = []
     for name in engine_names():
-        engine = make_engine(name, call.api.settings.engines)
+        engine = call.api.engine(name)
         for option in engine.choices(call.api.services.environ) if isinstance(engine, Described) else ():
             if option.category == "model":
                 found += [ModelEntry(engine=name, model=each.value, label=each.label) for each in option.values]
@@ -330,7 +330,7 @@ class CredentialList(msgspec.Struct, frozen=True, kw_only=True):
 async def list_credentials(call: Call) -> CredentialList:
     found: list[CredentialEntry] = []
     for name in engine_names():
-        engine = make_engine(name, call.api.settings.engines)
+        engine = call.api.engine(name)
         if isinstance(engine, Described):
             there = engine.credentials(call.api.services.environ)
             found += [CredentialEntry(engine=name, credential=each) for each in there]

@@ -13,8 +13,11 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from footplate.config.settings import Settings
+from footplate.engines.base import Engine
+from footplate.engines.catalog import make_engine
 from footplate.host.files import Files
 from footplate.host.grounds import Grounds
+from footplate.interfaces.http.acp_doors import AcpDoors
 from footplate.interfaces.http.meters import Meters
 from footplate.interfaces.http.news import Attention
 from footplate.interfaces.http.routing import Route
@@ -41,11 +44,17 @@ class Api:
         self.meters = Meters()
         self.attention = Attention(self.store)
         self.started_at = time.time()
-        self.agents_since: dict[str, float] = {}
-        """Since when a connection to an agent lives, on the monotonic clock; the doors of ACP note it here."""
         self.routes: tuple[Route, ...] = ()
+        self.acp = AcpDoors(service)
         self.stopping = asyncio.Event()
+        self._engines: dict[str, Engine] = {}
         self._endings: set[Callable[[], None]] = set()
+
+    def engine(self, name: str) -> Engine:
+        """The engine of that name; the same each time, so that what it has looked up once it need not ask again."""
+        if name not in self._engines:
+            self._engines[name] = make_engine(name, self.settings.engines)
+        return self._engines[name]
 
     def at_stop(self, end: Callable[[], None]) -> Callable[[], None]:
         """Have this called when the server stops: a stream ends then. Returns what takes the wish back."""
@@ -72,5 +81,6 @@ async def open_api(service: Service, access: Access) -> AsyncIterator[Api]:
         api = Api(service, access, children=children)
         api.attention.follow(service.services.bulletin.subscribe)
         stack.push_async_callback(api.attention.close)
+        stack.push_async_callback(api.acp.close)
         stack.callback(api.stop)
         yield api

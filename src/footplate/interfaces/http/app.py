@@ -49,6 +49,7 @@ from footplate.interfaces.http.guard import Doors, Guard, Headers
 from footplate.interfaces.http.problem import problem_response
 from footplate.interfaces.http.request_log import log_call
 from footplate.interfaces.http.routing import JSON, SOCKET, Found, Route, Routes, RouteTable
+from footplate.interfaces.http.wire import ABORT
 from footplate.runtime.access import Grant
 
 RESOURCES: Final = (
@@ -71,6 +72,9 @@ RESOURCES: Final = (
     "files",
     "processes",
     "terminals",
+    "acp_servers",
+    "acp_rpc",
+    "acp_remote",
 )
 """The modules of resources, each with its `routes`."""
 
@@ -128,9 +132,24 @@ class App:
             log.exception("%s %s broke", visit.method, visit.scope["path"])
             answering = problem_response(error)
         if answering is not None and not visit.accepted:
-            await answering(visit.scope, visit.receive, visit.send)
+            await self._write(visit, answering)
         elif answering is not None:
             await visit.close_socket()
+
+    async def _write(self, visit: _Visit, answering: Answering) -> None:
+        """Write the answer. What breaks once it has begun can only be cut off, and is told to the log."""
+        try:
+            await answering(visit.scope, visit.receive, visit.send)
+        except Gone:
+            raise
+        except ConnectionError as error:
+            raise Gone from error
+        except Exception as error:
+            log.exception("%s %s broke while it was answered", visit.method, visit.scope["path"])
+            if not visit.status:
+                await problem_response(error)(visit.scope, visit.receive, visit.send)
+            elif ABORT in visit.scope.get("extensions", {}):
+                visit.scope["extensions"][ABORT]()
 
     async def _answer(self, visit: _Visit) -> Answering | None:
         path = visit.scope.get("raw_path") or visit.scope["path"].encode()

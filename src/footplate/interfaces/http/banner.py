@@ -8,8 +8,6 @@ import socket
 from collections.abc import Mapping
 from typing import Final
 
-import segno
-
 from footplate.config.settings import Settings
 from footplate.engines.catalog import engine_names, make_engine
 from footplate.errors import FootplateError
@@ -32,6 +30,8 @@ def token_link(url: str, token: str) -> str:
 
 def render_code(link: str) -> str:
     """The link as a QR code of characters."""
+    import segno  # noqa: PLC0415 - only a start that shows a link needs it
+
     text = io.StringIO()
     segno.make(link, error="l").terminal(text, border=1, compact=True)
     return text.getvalue()

@@ -6,11 +6,13 @@ A reader begins with a snapshot of what stands now, so who comes back has missed
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from typing import Literal
 
 import msgspec
 
+from footplate.errors import FootplateError
 from footplate.events import model as m
 from footplate.events.ids import RequestId, SessionId
 from footplate.events.model import Envelope, SessionState
@@ -21,6 +23,7 @@ from footplate.runtime.access import Grant
 from footplate.store.base import Store
 from footplate.store.values import RequestFilter, SessionFilter
 
+log = logging.getLogger(__name__)
 ACTIVE: tuple[SessionState, ...] = ("starting", "running", "waiting", "parked")
 Kind = Literal["request", "session"]
 
@@ -51,7 +54,10 @@ REQUESTS = (
     m.RequestWithdrawn,
     m.RequestUnanswered,
 )
-SESSIONS = (m.SessionOpened, m.StateChanged, m.TitleChanged, m.TurnEnded, m.SessionClosed, m.LimitReached)
+SESSIONS = (
+    *(m.SessionOpened, m.StateChanged, m.TitleChanged, m.TurnEnded, m.SessionClosed, m.LimitReached),
+    m.EngineDetached,
+)
 
 
 class Attention:
@@ -89,14 +95,20 @@ class Attention:
     async def _tell(self) -> None:
         while True:
             envelope = await self._waiting.get()
-            row = await self._store.projections.session(envelope.session)
-            if row is None:
-                continue
-            news = await self._news(envelope, SessionInfo.of(row, archived=False))
-            body = msgspec.json.encode(news)
-            for grant, fan in self._fans.items():
-                if grant is None or grant.reaches(row.session, row.cwd):
-                    fan.publish(frame(body, event=news.kind, number=fan.last + 1))
+            try:
+                await self._publish(envelope)
+            except FootplateError as problem:
+                log.error("news of session %s could not be told: %s", envelope.session, problem)  # noqa: TRY400
+
+    async def _publish(self, envelope: Envelope) -> None:
+        row = await self._store.projections.session(envelope.session)
+        if row is None:
+            return
+        news = await self._news(envelope, SessionInfo.of(row, archived=False))
+        body = msgspec.json.encode(news)
+        for grant, fan in self._fans.items():
+            if grant is None or grant.reaches(row.session, row.cwd):
+                fan.publish(frame(body, event=news.kind, number=fan.last + 1))
 
     async def _news(self, envelope: Envelope, info: SessionInfo) -> News:
         event = envelope.event

@@ -111,6 +111,7 @@ def _responses(route: Route, schemas: dict[int, Json]) -> dict[int, Json]:
     elif route.media != JSON or route.status == 200:
         done["content"] = {route.media: {}} | ({JSON: {}} if route.media == STREAM else {})
     found: dict[int, Json] = {route.status: done}
+    found |= {status: {"description": WORDS.get(status, "Done")} for status in route.also}
     problem = {MEDIA: {"schema": schemas[id(Problem)]}}
     for status in _refusals(route):
         found.setdefault(status, {"description": WORDS.get(status, "Refused"), "content": problem})

@@ -38,6 +38,10 @@ class RequestInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     plan_file: str = ""
     allowed_prompts: tuple[str, ...] = ()
     plan_prompt: str = ""
+    replaces: RequestId | None = None
+    """The request that this one came in place of, after its process was gone."""
+    rerun: bool = False
+    """It was allowed before, and nobody knows whether it ran: to allow it is to run it, perhaps again."""
     limit: str = ""
     """The limit of the session that is reached: then it is Footplate that asks and not the agent."""
     answered_by: str = ""
@@ -81,6 +85,8 @@ def describe_request(row: RequestRow, asked: Request | None) -> RequestInfo:
         plan_file=whole.plan_file,
         allowed_prompts=whole.allowed_prompts,
         plan_prompt=whole.plan_prompt,
+        replaces=whole.replaces,
+        rerun=whole.rerun,
         limit=whole.limit,
         answered_by=row.answered_by,
         answered_from=row.answered_from,

@@ -44,6 +44,9 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     takes: str = JSON
     """The content type of a body that the handler reads by itself; matters for documents only."""
 
+    also: tuple[int, ...] = ()
+    """Other statuses of success, which have no body."""
+
     problems: tuple[int, ...] = ()
     """The refusals of its own, beside those that every route has."""
 

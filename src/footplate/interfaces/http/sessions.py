@@ -10,7 +10,6 @@ import msgspec
 from msgspec import Meta
 from starlette.responses import StreamingResponse
 
-from footplate.engines.catalog import make_engine
 from footplate.errors import InvalidValue, PermissionDenied, UnknownSession
 from footplate.events.base import ResumeToken
 from footplate.events.ids import EngineSessionId, SessionId
@@ -90,7 +89,7 @@ async def create_session(call: Call, body: NewSession) -> SessionInfo:
     if not call.grant.reaches_folder(body.cwd):
         raise PermissionDenied(f"the token {call.grant.name!r} does not reach {body.cwd}")
     name = body.engine or call.api.settings.default_engine
-    engine = make_engine(name, call.api.settings.engines)
+    engine = call.api.engine(name)
     modes = engine.capabilities().modes
     if body.mode and modes and body.mode not in modes:
         raise InvalidValue("mode", body.mode, f"one of {', '.join(modes)}")
@@ -127,7 +126,7 @@ async def describe(call: Call, session: SessionId) -> SessionInfo:
 )
 async def get_session(call: Call) -> SessionDetail:
     live = await call.session()
-    engine = make_engine(live.spec.engine, call.api.settings.engines)
+    engine = call.api.engine(live.spec.engine)
     can = engine.capabilities()
     resume = live.view().resume
     return SessionDetail.of(

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from footplate.errors import FootplateError
+from footplate.errors import FootplateError, RequestError
 from footplate.interfaces.http.call import Call
 from footplate.interfaces.http.processes import decode_input, find, table
 from footplate.interfaces.http.routing import Routes
@@ -90,6 +90,12 @@ async def open_terminal(call: Call) -> None:
     if not reading.cancelled() and reading.exception() is not None:
         return
     await socket.close(1001 if call.api.stopping.is_set() else 1000)
+
+
+@routes.get("/v1/processes/{process}/terminal/ws", scope="drive", summary="Not a WebSocket", listed=False)
+async def refuse_plain(call: Call) -> None:
+    find(call).need_terminal()
+    raise RequestError("this is a WebSocket; Connection header did not include 'upgrade'")
 
 
 def _cancel(*tasks: asyncio.Task[None]) -> None:

@@ -6,6 +6,7 @@ What cannot be parsed, a head that is too large, and one that does not come to i
 from __future__ import annotations
 
 import asyncio
+import socket
 from typing import BinaryIO, ClassVar, Final
 
 import msgspec
@@ -32,6 +33,9 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        # asyncio does this only for sockets that were made with the protocol's number; else an answer waits 40 ms
+        # for the acknowledgement of its own head.
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._expect_head()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -208,7 +208,7 @@ def test_a_call_is_named_by_its_tool_else_by_its_kind(play: Play) -> None:
 def test_a_call_whose_input_is_yet_to_come_has_no_detail_until_then(play: Play) -> None:
     given = {"command": "ls"}
     assert play.update(call(kind="execute", title="Terminal", status="pending", rawInput={})) == [
-        ToolStarted(call=C1, name="execute", kind="command", title="Terminal")
+        ToolStarted(call=C1, name="execute", kind="command", title="Terminal", pending=True)
     ]
     assert play.update(progress(title="ls", rawInput=given)) == [
         ToolUpdated(call=C1, title="ls", input=msgspec.Raw(b'{"command": "ls"}'), detail=CommandDetail(command="ls"))

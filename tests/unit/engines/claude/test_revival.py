@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from uuid import uuid4
 
 import msgspec
 import pytest
@@ -23,7 +24,7 @@ from footplate.events.requests import Allow, Choose, Deny, Request
 from tests.unit.engines.claude.dialogue import Dialogue
 from tests.unit.engines.claude.recorded import VERSIONS, file_of
 
-SESSION = EngineSessionId("11111111-1111-4111-8111-111111111111")
+SESSION = EngineSessionId(str(uuid4()))  # its own: a process elsewhere that names the same one would be its writer
 PARKING = ClaudeParking()
 
 

@@ -44,15 +44,27 @@ class Served:
 
 @asynccontextmanager
 async def serve(
-    folder: Path, settings: Settings | None = None, doors: Doors | None = None, *, token: str = TOKEN
+    folder: Path,
+    settings: Settings | None = None,
+    doors: Doors | None = None,
+    *,
+    token: str = TOKEN,
+    store: MemoryStore | None = None,
+    path: str = "/usr/bin:/bin",
 ) -> AsyncIterator[Served]:
-    """A server of its own for a test that wants other settings."""
+    """A server of its own for a test that wants other settings; a `store` that is given outlives it."""
     work = folder / "work"
     work.mkdir(exist_ok=True)
-    environ = {"HOME": str(folder), "PATH": "/usr/bin:/bin", "FOOTPLATE_MOCK_PACE_MS": "0"}
-    store = MemoryStore()
+    environ = {
+        "HOME": str(folder),
+        "PATH": path,
+        "FOOTPLATE_MOCK_PACE_MS": "0",
+        "FOOTPLATE_DATA_DIR": str(folder / "data"),
+    }
     async with AsyncExitStack() as stack:
-        stack.push_async_callback(store.close)
+        if store is None:
+            store = MemoryStore()
+            stack.push_async_callback(store.close)
         keeper = await stack.enter_async_context(Keeper.start())
         chosen = settings or Settings()
         services = Services(store, keeper, settings=chosen, environ=environ, data=folder / "data")

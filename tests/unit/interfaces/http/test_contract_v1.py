@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import platform
+import sys
 from pathlib import Path
 
 import httpx
@@ -11,7 +13,7 @@ import pytest
 
 from footplate.config.settings import Settings
 from footplate.interfaces.http.guard import Cors, Doors
-from footplate.runtime.folder_config import LocalMcp, RemoteMcp, load_servers, read_server
+from footplate.runtime.folder_config import LocalMcp, RemoteMcp, declare, write_servers
 from tests.unit.interfaces.http.reading import Json, get, post
 from tests.unit.interfaces.http.served import Served, serve
 
@@ -52,6 +54,37 @@ async def test_an_agent_that_is_there_is_not_installed_again(client: httpx.Async
     assert refused["type"] == "urn:sandbox-agent:error:install_failed"
     odd = await post(client, "/v1/agents/claude/install", 400, agentVersion="1; rm -rf /")
     assert "agentVersion" in odd["detail"]
+
+
+NPM = """#!/bin/sh
+test "$1" = install || exit 9
+for last; do :; done
+case "$last" in *@0.0.1) echo "no such version" >&2; exit 3;; esac
+program="$3/node_modules/@anthropic-ai/claude-code-{platform}/claude"
+mkdir -p "$(dirname "$program")"
+printf '#!/bin/sh\\necho "9.9.9 (Claude Code)"\\n' > "$program"
+"""
+"""What npm does, as far as we need it: the last argument is the package, the third the folder."""
+
+
+async def test_claude_is_installed_into_the_data_folder_and_found_there(tmp_path: Path) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    machine = {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine(), "arm64")
+    (tools / "npm").write_text(NPM.format(platform=f"{sys.platform}-{machine}"))
+    (tools / "npm").chmod(0o755)
+    async with serve(tmp_path, path=f"{tools}:/usr/bin:/bin") as served, served.client() as client:
+        failed = await post(client, "/v1/agents/claude/install", 500, agentVersion="0.0.1")
+        assert "no such version" in failed["detail"]
+        report = await post(client, "/v1/agents/claude/install")
+        assert report["already_installed"] is False
+        (artifact,) = report["artifacts"]
+        assert (artifact["kind"], artifact["source"]) == ("native_agent", "registry")
+        assert artifact["path"].startswith(str(tmp_path / "data" / "installs"))
+        agent = await get(client, "/v1/agents/claude", config="true")
+        assert (agent["installed"], agent["version"], agent["path"]) == (True, "9.9.9", artifact["path"])
+        again = await post(client, "/v1/agents/claude/install")
+        assert again["already_installed"] is True
 
 
 async def test_credentials_are_told_by_place_and_never_by_value(tmp_path: Path) -> None:
@@ -122,18 +155,21 @@ async def test_an_agent_gets_the_servers_that_were_stored_through_us_and_no_othe
 ) -> None:
     where: Json = {"directory": str(served.work), "mcpName": "a"}
     await client.put("/v1/config/mcp", params=where, json={"type": "local", "command": "node"})
-    store = served.api.store
-    assert [server.name for server in await load_servers(store, str(served.work), {})] == ["a"]
+    store, place = served.api.store, served.work.parent / "mcp"
+    given = await write_servers(store, str(served.work), {}, place, {})
+    assert list(json.loads((place / given).read_text())["mcpServers"]) == ["a"]
+    assert (place / given).stat().st_mode & 0o077 == 0
     stored = served.work / ".sandbox-agent" / "config" / "mcp.json"
     stored.write_text('{"evil": {"type": "local", "command": "rm"}}')
-    assert await load_servers(store, str(served.work), {}) == ()
+    assert await write_servers(store, str(served.work), {}, place, {}) == ""
 
 
 def test_headers_of_a_remote_server_get_the_values_of_variables() -> None:
     remote = RemoteMcp(url="http://x", bearer_token_env_var="T", env_headers={"x-key": "K", "x-none": "N"})
-    server = read_server("r", remote, {"T": "t", "K": "k"})
-    assert server.headers == {"x-key": "k", "Authorization": "Bearer t"}
-    assert read_server("l", LocalMcp(command="c", args=("a",)), {}).args == ("a",)
+    headers = {"x-key": "k", "Authorization": "Bearer t"}
+    assert declare(remote, {"T": "t", "K": "k"}) == {"type": "http", "url": "http://x", "headers": headers}
+    local = declare(LocalMcp(command="c", args=("a",), cwd="/d"), {})
+    assert local["args"] == ("-c", 'cd "$0" && exec "$@"', "/d", "c", "a")
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from footplate.config.settings import HttpSettings, Settings
+from footplate.errors import StoreClosed
 from footplate.interfaces.http.api import Api
 from footplate.interfaces.http.app import App
 from footplate.interfaces.http.call import Call
@@ -122,3 +123,33 @@ async def test_a_reader_that_takes_nothing_is_cut_and_nobody_else_notices(tmp_pa
         assert (served.api.meters.streams_cut, served.api.meters.streams) == (1, 1)
         for writer in (slow_writer, quick_writer):
             writer.transport.abort()
+
+
+async def test_a_stream_that_breaks_is_cut_off_and_told_to_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Broken:
+        async def next(self) -> Sequence[bytes]:
+            raise StoreClosed("here")
+
+        def close(self) -> None:
+            pass
+
+    routes = Routes("streams")
+
+    @routes.get("/stream", scope="read", summary="A stream")
+    async def stream(call: Call) -> object:
+        return EventStream(call.api, Broken())
+
+    async with serve(tmp_path) as served:
+        app = App(served.api, RouteTable(routes.all), Guard(Doors(), served.api.access))
+        async with listen(app, served.api, bind("127.0.0.1", 0)) as listening:
+            reader, writer = await _connect(listening.url)
+            async with asyncio.timeout(30):
+                try:
+                    said = await reader.read()
+                except ConnectionResetError:
+                    said = b""
+            writer.close()
+    assert not said.endswith(b"0\r\n\r\n"), "it must not look whole"
+    assert "broke while it was answered" in caplog.text

@@ -149,6 +149,7 @@ async def test_a_lot_of_output_comes_whole_and_in_order(client: httpx.AsyncClien
 async def test_a_socket_to_nothing_is_refused_as_a_problem(client: httpx.AsyncClient, served: Served) -> None:
     plain = await start(client, "sleep 300", tty=False)
     terminal = await start(client, "sleep 300")
+    assert (await client.get(f"/v1/processes/{terminal}/terminal/ws")).status_code == 400
     for process, token, status in (("nope", TOKEN, 404), (plain, TOKEN, 409), (terminal, "wrong", 401)):
         with pytest.raises(InvalidStatus) as caught:
             async with dial(served, process, token):

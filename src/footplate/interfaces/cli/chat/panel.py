@@ -31,6 +31,7 @@ def draw_panel(
 
 def _hint(room: Room, dialogue: Dialogue, editor: LineEditor, *, armed: bool) -> str:
     several = f" (1 of {room.open_requests})" if room.open_requests > 1 else ""
+    several += " - its process is gone, the answer starts another" if room.asked_detached else ""
     if dialogue.sent or dialogue.wants_text:
         return dialogue.hint() + several
     if editor.text:

@@ -107,6 +107,11 @@ class Room:
         return self._dialogue
 
     @property
+    def asked_detached(self) -> bool:
+        """Whether no process waits for the oldest request that is open."""
+        return next((each.detached for each in self.view.requests if each.state == "open"), False)
+
+    @property
     def open_requests(self) -> int:
         """How many wait for an answer."""
         return sum(each.state == "open" for each in self.view.requests)

@@ -7,20 +7,19 @@ from typing import assert_never
 
 import msgspec
 
-from footplate.acp.types import (
+from footplate.acp.reading import UnknownContent, read_content, read_tool_content
+from footplate.acp.schema.content import (
     AudioContent,
     Content,
-    ContentItem,
-    DiffItem,
+    Diff,
     EmbeddedResource,
+    EmbeddedResourceResource,
     ImageContent,
-    ResourceContents,
     ResourceLink,
-    TerminalItem,
+    Terminal,
     TextContent,
-    UnknownContent,
-    read_tool_content,
 )
+from footplate.acp.schema.content import ContentBlock as WireBlock
 from footplate.events.content import (
     ContentBlock,
     DiffBlock,
@@ -32,7 +31,7 @@ from footplate.events.content import (
 )
 
 
-def block_of(content: Content | UnknownContent) -> ContentBlock:
+def block_of(content: WireBlock | UnknownContent) -> ContentBlock:
     """A content block of the wire as ours."""
     match content:
         case TextContent():
@@ -62,11 +61,11 @@ def tool_blocks(items: Iterable[msgspec.Raw]) -> tuple[ContentBlock, ...]:
 def _tool_block(raw: msgspec.Raw) -> ContentBlock:
     item = read_tool_content(raw)
     match item:
-        case ContentItem():
+        case Content():
             return block_of(item.content)
-        case DiffItem():
+        case Diff():
             return DiffBlock(path=item.path, old_text=item.old_text, new_text=item.new_text)
-        case TerminalItem():
+        case Terminal():
             return TerminalBlock(output="", terminal=item.terminal_id)
         case UnknownContent():
             return OtherBlock(kind=item.kind, raw=item.raw)
@@ -74,12 +73,18 @@ def _tool_block(raw: msgspec.Raw) -> ContentBlock:
             assert_never(item)
 
 
+def read_prompt(blocks: Iterable[msgspec.Raw]) -> tuple[ContentBlock, ...]:
+    """The blocks of a prompt as ours; what we have no shape for is kept as it came."""
+    return tuple(block_of(read_content(raw)) for raw in blocks)
+
+
 def prompt_blocks(blocks: Iterable[ContentBlock]) -> tuple[msgspec.Raw, ...]:
     """A prompt of ours as blocks of the wire."""
-    return tuple(msgspec.Raw(msgspec.json.encode(_prompt_block(block))) for block in blocks)
+    return tuple(msgspec.Raw(msgspec.json.encode(wire_block(block))) for block in blocks)
 
 
-def _prompt_block(block: ContentBlock) -> Content:
+def wire_block(block: ContentBlock) -> WireBlock:
+    """A block of ours on the wire; what ACP has no block for becomes text."""
     match block:
         case TextBlock():
             return TextContent(text=block.text)
@@ -99,18 +104,18 @@ def _prompt_block(block: ContentBlock) -> Content:
             assert_never(block)
 
 
-def _resource(block: ResourceBlock) -> Content:
+def _resource(block: ResourceBlock) -> WireBlock:
     media_type = block.media_type or None
     if block.text:
-        held = ResourceContents(uri=block.uri, mime_type=media_type, text=block.text)
+        held = EmbeddedResourceResource(uri=block.uri, mime_type=media_type, text=block.text)
         return EmbeddedResource(resource=held)
     if block.data:
-        held = ResourceContents(uri=block.uri, mime_type=media_type, blob=block.data)
+        held = EmbeddedResourceResource(uri=block.uri, mime_type=media_type, blob=block.data)
         return EmbeddedResource(resource=held)
     return ResourceLink(uri=block.uri, name=block.name or block.uri, mime_type=media_type)
 
 
-def text_in_message(content: Content) -> str | None:
+def text_in_message(content: WireBlock) -> str | None:
     """A block of a message as text; None for what text cannot hold (pictures, sounds)."""
     match content:
         case TextContent():

@@ -1,0 +1,307 @@
+"""Tool calls as a client sees them: kinds, titles, places, diffs, output. Pure; what was told of open calls is kept."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import msgspec
+
+from footplate.acp.content import wire_block
+from footplate.acp.meta import (
+    ClaudeCodeMeta,
+    FootplateMeta,
+    TerminalExit,
+    TerminalInfo,
+    TerminalOutput,
+    ToolMeta,
+)
+from footplate.acp.profile import Profile
+from footplate.acp.reports import clean_report
+from footplate.acp.schema.content import Content, Diff, Terminal, TextContent
+from footplate.acp.schema.tools import ToolCall, ToolCallLocation, ToolCallUpdate
+from footplate.acp.schema.updates import SessionUpdate, ToolCallChange
+from footplate.events.base import OptionalRaw
+from footplate.events.content import ContentBlock, DiffBlock, TerminalBlock, text_of
+from footplate.events.ids import ToolCallId
+from footplate.events.model import ToolEnded, ToolStarted, ToolUpdated
+from footplate.events.requests import Request
+from footplate.events.tools import (
+    CommandDetail,
+    FileChange,
+    FileChangeDetail,
+    PlanDetail,
+    QuestionDetail,
+    ReadDetail,
+    SearchDetail,
+    SubagentDetail,
+    ToolDetail,
+    ToolKind,
+)
+
+KINDS: Final[dict[ToolKind, str]] = {
+    "command": "execute",
+    "file_change": "edit",
+    "read": "read",
+    "search": "search",
+    "web": "fetch",
+    "subagent": "think",
+    "plan": "switch_mode",
+}
+FENCED: Final = {"command": "console", "read": ""}
+Item = Content | Diff | Terminal
+
+
+class Shown:
+    """What a client knows of an open call."""
+
+    def __init__(self, event: ToolStarted) -> None:
+        self.event = event
+        self.title = event.title
+        self.detail = event.detail
+        self.input = event.input
+        self.running = not event.pending and event.input is not None
+        self.streamed = False
+
+
+class ToolEncoder:
+    """The tool calls of one session, for one kind of client."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+        self._open: dict[ToolCallId, Shown] = {}
+
+    def started(self, event: ToolStarted) -> list[SessionUpdate]:
+        """First sight of a call. A to-do list is no call to a client: the plan tells it."""
+        shown = self._open[event.call] = Shown(event)
+        if event.kind == "todo":
+            return []
+        return [
+            ToolCall(
+                tool_call_id=event.call,
+                title=event.title or event.name,
+                name=event.name,
+                kind=_kind(event.kind, event.detail),
+                status="in_progress" if shown.running else "pending",
+                content=_raws(self._preview(shown)),
+                locations=_locations(event.detail) or None,
+                raw_input=event.input,
+                meta=self._meta(shown, begins=True),
+            )
+        ]
+
+    def updated(self, event: ToolUpdated) -> list[SessionUpdate]:
+        """More of a call: its input is whole, it runs, it wrote something."""
+        shown = self._open.get(event.call)
+        if shown is None or shown.event.kind == "todo":
+            return []
+        shown.title = event.title or shown.title
+        shown.detail = event.detail or shown.detail
+        shown.input = event.input if event.input is not None else shown.input
+        known = event.detail is not None or event.input is not None or bool(event.title)
+        begins = not shown.running and bool(event.output_delta or event.elapsed_s is not None)
+        shown.running = shown.running or begins
+        output = event.output_delta if self._has_terminal(shown) else ""
+        if not (known or begins or output or event.elapsed_s is not None):
+            return []
+        shown.streamed = shown.streamed or bool(output)
+        return [
+            ToolCallChange(
+                tool_call_id=event.call,
+                title=event.title or None,
+                status="in_progress" if begins else None,
+                content=_raws(self._preview(shown)) if event.detail is not None else None,
+                locations=(_locations(event.detail) or None) if event.detail is not None else None,
+                raw_input=event.input,
+                meta=self._meta(shown, output=output, elapsed_s=event.elapsed_s, begins=event.detail is not None),
+            )
+        ]
+
+    def ended(self, event: ToolEnded) -> list[SessionUpdate]:
+        """A call is over."""
+        shown = self._open.pop(event.call, None)
+        if shown is None or shown.event.kind == "todo":
+            return []
+        shown.detail = event.detail or shown.detail
+        output = "" if shown.streamed or not self._has_terminal(shown) else _output(event)
+        return [
+            ToolCallChange(
+                tool_call_id=event.call,
+                status="completed" if event.ok else "failed",
+                content=_raws(self._result(shown, event)),
+                locations=_locations(shown.detail) or None,
+                raw_output=_raw_output(shown, event),
+                meta=self._meta(shown, output=output, ended=True, note=event.note),
+            )
+        ]
+
+    def asked(self, request: Request) -> ToolCallUpdate:
+        """The call that a request is about, whole: a client need not have seen it before."""
+        shown = self._open.get(request.call) if request.call is not None else None
+        kind: ToolKind = shown.event.kind if shown else ("plan" if request.kind == "plan" else "other")
+        detail = shown.detail if shown else None
+        content = [_text(request.plan)] if request.plan else (self._preview(shown) if shown else [])
+        if shown is None and request.description:
+            content.append(_text(request.description))
+        paths = _locations(detail)
+        if not paths and request.blocked_path:
+            paths = (ToolCallLocation(path=request.blocked_path),)
+        return ToolCallUpdate(
+            tool_call_id=request.call or request.id,
+            title=request.title or (shown.title if shown else request.tool),
+            name=request.tool or None,
+            kind=_kind(kind, detail),
+            status="pending",
+            content=_raws(content),
+            locations=paths or None,
+            raw_input=request.input if request.input is not None else (shown.input if shown else None),
+            meta=self._meta(shown) if shown else None,
+        )
+
+    def parent_meta(self, parent: ToolCallId) -> OptionalRaw:
+        """The `_meta` of what a sub-agent said."""
+        return self._owner(None, parent).raw()
+
+    # ------------------------------------------------------------------------------------------- inside
+
+    def _has_terminal(self, shown: Shown) -> bool:
+        return self._profile.terminals and shown.event.kind == "command"
+
+    def _preview(self, shown: Shown) -> list[Item]:
+        """What a call shows before it has a result."""
+        if self._has_terminal(shown):
+            return [Terminal(terminal_id=shown.event.call)]
+        match shown.detail:
+            case CommandDetail(description=text) | SubagentDetail(prompt=text) | PlanDetail(plan=text) if text:
+                return [_text(text)]
+            case FileChangeDetail(changes=changes):
+                return [diff for change in changes for diff in _diffs(change)]
+            case QuestionDetail(questions=questions):
+                return [_text(question.text) for question in questions]
+            case _:
+                return []
+
+    def _result(self, shown: Shown, event: ToolEnded) -> list[Item] | None:
+        """What a call shows at its end; None leaves what it showed before."""
+        if self._has_terminal(shown):
+            return [Terminal(terminal_id=event.call)]
+        if event.ok and isinstance(shown.detail, FileChangeDetail):
+            diffs: list[Item] = [diff for change in shown.detail.changes for diff in _diffs(change)]
+            if diffs:
+                return diffs
+        if event.ok and isinstance(shown.detail, PlanDetail) and shown.detail.plan:
+            return [_text(shown.detail.plan)]
+        kind = shown.event.kind
+        if kind == "subagent":
+            return [_text(clean_report(text_of(event.content)))] if event.content else None
+        if kind in FENCED and event.content:
+            return [_text(_fence(text_of(event.content), FENCED[kind]))]
+        items = [_item(block) for block in event.content]
+        if not items and event.note:
+            items = [_text(event.note)]
+        return items or None
+
+    def _meta(
+        self,
+        shown: Shown,
+        *,
+        output: str = "",
+        elapsed_s: float | None = None,
+        begins: bool = False,
+        ended: bool = False,
+        note: str = "",
+    ) -> OptionalRaw:
+        call = shown.event.call
+        terminal = self._has_terminal(shown)
+        detail = shown.detail if isinstance(shown.detail, CommandDetail) else None
+        owner = self._owner(shown.event.name, shown.event.parent, note=note, elapsed_s=elapsed_s)
+        return msgspec.structs.replace(
+            owner,
+            terminal_info=TerminalInfo(terminal_id=call, cwd=detail.cwd if detail else "")
+            if terminal and begins
+            else None,
+            terminal_output=TerminalOutput(terminal_id=call, data=output) if output else None,
+            terminal_exit=TerminalExit(terminal_id=call, exit_code=detail.exit_code if detail else None)
+            if terminal and ended
+            else None,
+        ).raw()
+
+    def _owner(
+        self, name: str | None, parent: ToolCallId | None, *, note: str = "", elapsed_s: float | None = None
+    ) -> ToolMeta:
+        claude = ClaudeCodeMeta(tool_name=name, parent_tool_use_id=parent) if self._profile.claude_code else None
+        ours = FootplateMeta(parent_tool_call_id=parent, message=note or None, elapsed_s=elapsed_s)
+        return ToolMeta(claude_code=claude, footplate=ours if ours != FootplateMeta() else None)
+
+
+def _kind(kind: ToolKind, detail: ToolDetail | None) -> str:
+    """ACP's kind of a call; files that only go or move have kinds of their own."""
+    if isinstance(detail, FileChangeDetail) and detail.changes:
+        kinds = {change.kind for change in detail.changes}
+        if kinds in ({"delete"}, {"move"}):
+            return kinds.pop()
+    return KINDS.get(kind, "other")
+
+
+def _locations(detail: ToolDetail | None) -> tuple[ToolCallLocation, ...]:
+    match detail:
+        case ReadDetail():
+            return (ToolCallLocation(path=detail.path, line=max(detail.offset or 1, 1)),)
+        case FileChangeDetail():
+            return tuple(
+                ToolCallLocation(path=change.path, line=max(change.hunks[0].new_start, 1) if change.hunks else None)
+                for change in detail.changes
+            )
+        case SearchDetail(path=path) if path:
+            return (ToolCallLocation(path=path),)
+        case _:
+            return ()
+
+
+def _diffs(change: FileChange) -> list[Diff]:
+    """A change as diffs: one for each hunk of what was done, else what the call intends."""
+    path = change.moved_to or change.path
+    done = change.kind == "update" and bool(change.hunks)
+    if not done and (change.new_text is not None or change.kind == "delete"):
+        return [Diff(path=path, old_text=change.old_text, new_text=change.new_text or "")]
+    return [
+        Diff(
+            path=path,
+            old_text="\n".join(line[1:] for line in hunk.lines if line[:1] in (" ", "-")),
+            new_text="\n".join(line[1:] for line in hunk.lines if line[:1] in (" ", "+")),
+        )
+        for hunk in change.hunks
+    ]
+
+
+def _item(block: ContentBlock) -> Item:
+    if isinstance(block, DiffBlock):
+        return Diff(path=block.path, old_text=block.old_text, new_text=block.new_text)
+    if isinstance(block, TerminalBlock):
+        return _text(_fence(block.output, "console"))
+    return Content(content=wire_block(block))
+
+
+def _text(text: str) -> Item:
+    return Content(content=TextContent(text=text))
+
+
+def _fence(text: str, language: str) -> str:
+    """Text as it is, whatever marks stand in it."""
+    longest = max((len(found) for found in re.findall(r"`{3,}", text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{language}\n{text.rstrip()}\n{fence}"
+
+
+def _output(event: ToolEnded) -> str:
+    return text_of(event.content) or (event.detail.output if isinstance(event.detail, CommandDetail) else "")
+
+
+def _raw_output(shown: Shown, event: ToolEnded) -> OptionalRaw:
+    if not event.content or shown.event.kind == "subagent":
+        return None
+    return msgspec.Raw(msgspec.json.encode(text_of(event.content)))
+
+
+def _raws(items: list[Item] | None) -> tuple[msgspec.Raw, ...] | None:
+    return tuple(msgspec.Raw(msgspec.json.encode(item)) for item in items) if items else None

@@ -1,0 +1,20 @@
+"""Commands that speak ACP on stdin and stdout and that the operator names: `[acp_agents.NAME]`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+
+class AcpAgentSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One such command; its messages are relayed as they are."""
+
+    command: Annotated[
+        tuple[str, ...], Meta(description="the program and its arguments; the program is a path, or a name on `PATH`")
+    ]
+    cwd: Annotated[str, Meta(description="the folder it starts in; default: the home folder")] = ""
+    env: Annotated[Mapping[str, str], Meta(description="variables that are set for it")] = {}
+    env_pass: Annotated[tuple[str, ...], Meta(description="further variables that reach it, as globs")] = ()

@@ -1,0 +1,147 @@
+"""What the doors of ACP share: reading an envelope, waiting for its answer, the stream of what was sent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+from starlette.responses import Response
+
+from footplate.acp import jsonrpc
+from footplate.acp.jsonrpc import Envelope
+from footplate.errors import InvalidValue, NotAcceptable, PermissionDenied, RequestError, UnsupportedMedia
+from footplate.interfaces.http.call import MB, Call, Gone
+from footplate.interfaces.http.fan import frame
+from footplate.interfaces.http.routing import JSON
+from footplate.interfaces.http.sse import MEDIA
+from footplate.runtime.acp.connection import Answer, Connection, Waiting
+from footplate.runtime.acp.connections import Connections
+from footplate.runtime.acp.tape import Gap, TapeReader
+
+ASYNC: Final = "respond-async"
+BATCH: Final = "a batch; send one message at a time"
+
+
+class Posted(msgspec.Struct, frozen=True):
+    """A message as a client sent it."""
+
+    envelope: Envelope
+    raw: bytes
+
+
+async def read_posted(call: Call) -> Posted:
+    """The message of a POST. Raises 415, 406, 413, or 400 for what is no JSON-RPC message."""
+    check_reach(call)
+    given = call.header("content-type")
+    if given.partition(";")[0].strip().lower() != JSON:
+        raise UnsupportedMedia(given, JSON)
+    check_accept(call, JSON)
+    raw = await call.read_bytes(call.api.settings.http.json_limit_mb * MB)
+    if raw.lstrip()[:1] == b"[":
+        raise RequestError(f"the body is {BATCH}")
+    try:
+        envelope = jsonrpc.envelope_decoder.decode(raw)
+    except msgspec.ValidationError as problem:
+        raise RequestError(f"the body is no JSON-RPC message: {problem}") from problem
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        raise RequestError(f"the body is not JSON: {problem}") from problem
+    if envelope.kind == "invalid":
+        raise RequestError("the body is no JSON-RPC message: it has neither a method nor a result or error")
+    return Posted(envelope, raw)
+
+
+def check_reach(call: Call) -> None:
+    """An ACP connection reaches every session, so a token that reaches some only cannot have one."""
+    if call.grant.limited:
+        raise PermissionDenied(
+            f"the token {call.grant.name!r} reaches some sessions only; ACP needs one that reaches all, /api does not"
+        )
+
+
+def check_accept(call: Call, media: str) -> None:
+    """Raise `NotAcceptable` unless the caller takes the media type."""
+    accept = call.header("accept")
+    taken = [each.partition(";")[0].strip().lower() for each in accept.split(",")]
+    kind = media.partition("/")[0]
+    if accept and not {media, f"{kind}/*", "*/*"} & set(taken):
+        raise NotAcceptable(f"this answers {media}; {accept!r} does not take it")
+
+
+def wants_async(call: Call) -> bool:
+    """Whether the caller wants its answer on the stream, and none here."""
+    return ASYNC in call.header("prefer").lower()
+
+
+async def exchange(call: Call, door: Connections, connection: Connection, posted: Posted) -> Response:
+    """The answer to a message: 200 with the response to a request, 202 to anything else."""
+    envelope = posted.envelope
+    if envelope.kind != "request":
+        await connection.tell(envelope, posted.raw)
+        return Response(status_code=202)
+    apart = wants_async(call)
+    if apart and connection.waits_for(jsonrpc.id_of(envelope)):
+        raise InvalidValue("id", envelope.id, "another one: a request of that id still waits for its answer")
+    waiting = await connection.call(envelope)
+    if envelope.method == "initialize":
+        await door.began(connection, envelope)
+    if apart:
+        return Response(status_code=202, headers={"preference-applied": ASYNC})
+    answer = await wait_for(call, connection, waiting)
+    return Response(answer.body, 200, media_type=JSON)
+
+
+async def wait_for(call: Call, connection: Connection, waiting: Waiting) -> Answer:
+    """The answer, unless the caller hangs up: then it stands on the stream. Raises `AnswerLate`, `Gone`."""
+    answering = asyncio.ensure_future(connection.answer(waiting, idle_s=call.api.acp.idle_s))
+    gone = asyncio.ensure_future(_hung_up(call))
+    try:
+        await asyncio.wait((answering, gone), return_when=asyncio.FIRST_COMPLETED)
+        if answering.done():
+            return answering.result()
+        raise Gone
+    finally:
+        for task in (answering, gone):
+            task.cancel()
+        await asyncio.wait((answering, gone))
+
+
+async def _hung_up(call: Call) -> None:
+    while (await call.request.receive())["type"] != "http.disconnect":
+        pass
+
+
+# ------------------------------------------------------------------------------------------------- streams
+
+
+def read_cursor(call: Call) -> int | None:
+    """The number behind which the stream is to begin; None when the caller names none."""
+    check_reach(call)
+    check_accept(call, MEDIA)
+    given = call.header("last-event-id")
+    if not given:
+        return None
+    if not given.isdecimal() or len(given) > 18:
+        raise InvalidValue("Last-Event-ID", given, "the number of an event")
+    return int(given)
+
+
+class TapeFeed:
+    """The chunks of a stream: each message under its number; what is lost is said in so many words."""
+
+    def __init__(self, reader: TapeReader) -> None:
+        self._reader = reader
+
+    async def next(self) -> Sequence[bytes]:
+        """What is ready."""
+        return [
+            frame(msgspec.json.encode(each), event="gap")
+            if isinstance(each, Gap)
+            else frame(each.body, event="message", number=each.number)
+            for each in await self._reader.next()
+        ]
+
+    def close(self) -> None:
+        """No more is wanted."""
+        self._reader.close()

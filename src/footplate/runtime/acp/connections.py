@@ -1,0 +1,179 @@
+"""Every connection of every door: opened, found again after a restart, listed, ended.
+
+What is known of a connection is stored, so that its clients go on after a restart of the service as if nothing had
+been: sessions are the hub's anyway, and a relayed command is started again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Final
+
+import msgspec
+
+from footplate.acp.jsonrpc import Envelope
+from footplate.engines.catalog import engine_names
+from footplate.errors import Conflict, EngineNotFound, UnknownEngine
+from footplate.events.base import OptionalRaw
+from footplate.runtime.acp.agent import AcpAgent
+from footplate.runtime.acp.client import Manner
+from footplate.runtime.acp.connection import Backend, Connection
+from footplate.runtime.acp.relay import Relay
+from footplate.runtime.acp.tape import Tape
+from footplate.runtime.hub import Hub
+from footplate.runtime.services import Services
+from footplate.store.values import Document
+
+DOCUMENTS: Final = "acp-connections"
+FORGOTTEN_S: Final = 7 * 86_400.0
+"""A connection of which nothing was heard for so long is not taken up again."""
+
+
+IDLE_S: Final = 3600.0
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """What is stored of a connection. `initialize` are the parameters with which its client began."""
+
+    name: str
+    agent: str
+    created_at: float
+    initialize: OptionalRaw = None
+
+
+class Connections:
+    """The connections of one door, under names that are unique within it."""
+
+    def __init__(self, door: str, hub: Hub, services: Services, manner: Manner) -> None:
+        self._door = door
+        self._hub = hub
+        self._services = services
+        self._manner = manner
+        self._documents = services.store.documents(f"{DOCUMENTS}-{door}")
+        self.idle_s = IDLE_S
+        self._live: dict[str, Connection] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
+
+    def agents(self) -> tuple[str, ...]:
+        """Everything that can stand behind a connection."""
+        return (*engine_names(), *self._services.settings.acp_agents)
+
+    async def open(self, name: str, agent: str) -> Connection:
+        """The connection of that name, new or known. Raises `UnknownEngine`, or `Conflict` for another agent."""
+        async with self._lock(name):
+            found = await self._find(name)
+            if found is not None:
+                if agent and found.agent != agent:
+                    raise Conflict(f"connection {name!r} is to {found.agent}, not to {agent}; use another name for it")
+                return found
+            if agent not in self.agents():
+                raise UnknownEngine(agent, self.agents())
+            await self._rest()
+            record = Record(name=name, agent=agent, created_at=time.time())
+            made = await self._make(record)
+            if isinstance(made.backend, Relay):
+                try:
+                    made.backend.locate()
+                except EngineNotFound:
+                    del self._live[name]
+                    raise
+            await self._documents.put(name, msgspec.json.encode(record))
+            return made
+
+    async def find(self, name: str) -> Connection | None:
+        """The connection of that name, live or of before a restart."""
+        async with self._lock(name):
+            return await self._find(name)
+
+    async def began(self, connection: Connection, envelope: Envelope) -> None:
+        """The client has begun the connection: what it said is kept."""
+        record = Record(
+            name=connection.name,
+            agent=connection.agent,
+            created_at=connection.created_at,
+            initialize=envelope.params,
+        )
+        await self._documents.put(connection.name, msgspec.json.encode(record), durable=False)
+
+    async def list(self) -> tuple[Record, ...]:
+        """Every connection, the oldest first."""
+        found: list[Record] = []
+        after: str | None = None
+        while True:
+            page = await self._documents.list(after=after)
+            found += [_read(each) for each in page.items if not _is_forgotten(each)]
+            after = page.after
+            if after is None:
+                return tuple(sorted(found, key=lambda record: record.created_at))
+
+    async def end(self, name: str) -> bool:
+        """End a connection: a relayed agent's process with it, our sessions not. False when there is none."""
+        async with self._lock(name):
+            connection = await self._find(name)
+            if connection is None:
+                return False
+            del self._live[name]
+            await self._documents.delete(name)
+            await connection.close()
+            await connection.tape.erase()
+        self._locks.pop(name, None)
+        return True
+
+    def since(self, agent: str) -> float | None:
+        """When the oldest live connection to the agent was opened, on the monotonic clock."""
+        return min((each.opened_at for each in self._live.values() if each.agent == agent), default=None)
+
+    async def close(self) -> None:
+        """The service stops: every agent's side ends, what is stored stays."""
+        live, self._live = self._live, {}
+        await asyncio.gather(*(connection.close() for connection in live.values()))
+
+    # ---------------------------------------------------------------------------------------------- inside
+
+    def _lock(self, name: str) -> asyncio.Lock:
+        return self._locks.setdefault(name, asyncio.Lock())
+
+    async def _rest(self) -> None:
+        """Let go of connections to our sessions that nobody has used for long; the next message takes them up again."""
+        moment = asyncio.get_running_loop().time() - self.idle_s
+        for name, connection in tuple(self._live.items()):
+            if isinstance(connection.backend, AcpAgent) and connection.idle_since(moment):
+                del self._live[name]
+                await connection.close()
+
+    async def _find(self, name: str) -> Connection | None:
+        live = self._live.get(name)
+        if live is not None:
+            return live
+        document = await self._documents.get(name)
+        if document is None or _is_forgotten(document):
+            return None
+        record = _read(document)
+        if record.agent not in self.agents():
+            return None
+        made = await self._make(record)
+        if record.initialize is not None:
+            await made.call(Envelope(id=0, method="initialize", params=record.initialize), quiet=True)
+        return made
+
+    async def _make(self, record: Record) -> Connection:
+        tape = await Tape.open(self._services.store.journal(f"acp/{self._door}/{record.name}"))
+        connection = Connection(record.name, record.agent, tape, created_at=record.created_at)
+        connection.backend = self._backend(connection)
+        self._live[record.name] = connection
+        return connection
+
+    def _backend(self, connection: Connection) -> Backend:
+        settings = self._services.settings.acp_agents.get(connection.agent)
+        if settings is not None:
+            return Relay(connection.agent, settings, self._services, connection.send, connection.lose)
+        return AcpAgent(self._hub, self._services, connection.agent, connection.send, self._manner)
+
+
+def _read(document: Document) -> Record:
+    return msgspec.json.decode(document.body, type=Record)
+
+
+def _is_forgotten(document: Document) -> bool:
+    return time.time() - document.time > FORGOTTEN_S

@@ -1,0 +1,297 @@
+"""One session as one client has it: its events as updates, its prompts and their answers, what the agent asks.
+
+All that the client hears of a session is written by one task, in the order of the session's log: the answer to a prompt
+stands behind every update of its turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+
+import msgspec
+
+from footplate.acp import jsonrpc
+from footplate.acp.encode import Encoder, coalesce
+from footplate.acp.encode_requests import PERMISSION, Asked, Unanswered, ask, take
+from footplate.acp.encode_turn import CANCELLED, answer_prompt
+from footplate.acp.failures import Failure
+from footplate.acp.jsonrpc import METHOD_NOT_FOUND, RpcId
+from footplate.acp.profile import Profile
+from footplate.acp.schema.sessions import PromptResponse
+from footplate.acp.schema.updates import (
+    AvailableCommand,
+    AvailableCommandInput,
+    AvailableCommandsUpdate,
+    SessionNotification,
+    SessionUpdate,
+)
+from footplate.errors import AlreadyAnswered, FootplateError, UnknownRequest
+from footplate.events import model as m
+from footplate.events.content import ContentBlock
+from footplate.events.ids import PromptId
+from footplate.events.model import Event, Unknown
+from footplate.events.requests import Answer, Decline, Deny, Request
+from footplate.runtime.acp.client import Client, Manner, Pending
+from footplate.runtime.acp.extensions import ended_notice, exit_notice, unparsed_notice
+from footplate.runtime.log import Delivery
+from footplate.runtime.session import Session
+
+CHOICE_S = 5.0
+"""How long an engine may take to tell that an option has changed, once it has taken the change."""
+
+NOT_SHOWN = "The question could not be shown to a person; nobody has declined it."
+WITHDRAWN = "The prompt was withdrawn"
+
+log = logging.getLogger(__name__)
+
+
+class Seat:
+    """A session on a connection. `after` is where its reading begins; up to `replayed` it tells the past."""
+
+    def __init__(
+        self, session: Session, client: Client, profile: Profile, manner: Manner, *, after: int, replayed: int = 0
+    ) -> None:
+        self.session = session
+        self.encoder = Encoder(profile)
+        self.prompts: dict[PromptId, RpcId] = {}
+        self._client = client
+        self._profile = profile
+        self._manner = manner
+        self._replayed = replayed
+        self._turn: set[PromptId] = set()
+        self._cancelled: set[PromptId] = set()
+        self._written = after
+        self._waiters: list[tuple[int, asyncio.Future[None]]] = []
+        if after:
+            self.encoder.learn(session.view())
+        self._subscription = session.subscribe(after)
+        self._pump = asyncio.create_task(self._write_on(), name=f"acp seat {session.id}")
+
+    # ------------------------------------------------------------------------------------------- asking
+
+    async def prompt(self, rpc_id: RpcId, content: tuple[ContentBlock, ...], prompt: PromptId) -> None:
+        """Hand over a prompt; its answer is written when its turn is over."""
+        self.prompts[prompt] = rpc_id
+        self.encoder.own(prompt)
+        try:
+            await self.session.prompt(content, key=prompt)
+        except BaseException:
+            del self.prompts[prompt]
+            raise
+
+    async def cancel(self) -> None:
+        """The client wants its turn to stop, and what it has waiting behind it too."""
+        mine = set(self.prompts)
+        self._cancelled |= mine
+        for waiting in self.session.view().queue:
+            if waiting.id in mine and waiting.id not in self._turn:
+                await self._withdraw(waiting.id)
+        if self.session.busy:
+            await self.session.interrupt()
+
+    async def _withdraw(self, prompt: PromptId) -> None:
+        try:
+            await self.session.withdraw(prompt)
+        except FootplateError as problem:
+            log.debug("the prompt %s has begun: %s", prompt, problem)
+
+    async def settled(self) -> None:
+        """Wait until the client was told all that the session's log has now."""
+        target = self.session.view().last_seq
+        if self._written < target and not self._pump.done():
+            waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiters.append((target, waiting))
+            await waiting
+
+    async def chosen(self, name: str, value: str, *, patience: float = CHOICE_S) -> None:
+        """Wait until the client was told that the option has the value: some engines only say so afterwards."""
+        await self.settled()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(patience):
+                while not self.encoder.choices.has(name, value) and not self._pump.done():
+                    waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+                    self._waiters.append((self._written + 1, waiting))
+                    await waiting
+        self.encoder.choices.chosen(name, value)
+
+    async def greet(self) -> None:
+        """After the session was opened for the client: its commands, and what the agent asks right now."""
+        view = self.session.view()
+        frames: list[bytes] = []
+        if view.commands:
+            commands = tuple(
+                AvailableCommand(
+                    name=each.name,
+                    description=each.description,
+                    input=AvailableCommandInput(hint=each.argument_hint) if each.argument_hint else None,
+                )
+                for each in view.commands
+            )
+            frames.append(self._notify(AvailableCommandsUpdate(available_commands=commands)))
+        frames += [self._ask(held.request) for held in view.requests if held.state == "open"]
+        await self._client.write(frames)
+
+    async def take(self, pending: Pending, response: jsonrpc.Envelope) -> None:
+        """The client's response to what the agent asked."""
+        asked = pending.asked
+        outcome = self._outcome(asked, response)
+        if isinstance(outcome, Asked):
+            await self._client.write([self._client.ask(self.session.id, outcome)])
+        elif isinstance(outcome, Unanswered):
+            await self._unanswered(asked.request, outcome)
+        else:
+            await self._answer(asked.request, outcome)
+
+    async def close(self) -> None:
+        """The client does not follow the session any more; the session goes on."""
+        self._subscription.close()
+        self._pump.cancel()
+        await asyncio.wait((self._pump,))
+        self._client.drop_session(self.session.id)
+        self._wake_waiters(upto=None)
+
+    # ------------------------------------------------------------------------------------------ answers
+
+    def _outcome(self, asked: Asked, response: jsonrpc.Envelope) -> Answer | Asked | Unanswered:
+        if response.error is not None or response.result is None:
+            if response.error is not None and response.error.code == METHOD_NOT_FOUND and asked.method != PERMISSION:
+                plainer = msgspec.structs.replace(self._profile, forms=False, questions=False)
+                return ask(self.session.id, asked.request, plainer, self.encoder.tools)
+            words = response.error.message if response.error is not None else "no result"
+            return Unanswered(f"{NOT_SHOWN} ({words})", failed=True)
+        try:
+            return take(self.session.id, asked, response.result, self.encoder.tools)
+        except msgspec.ValidationError as problem:
+            return Unanswered(f"{NOT_SHOWN} ({problem})", failed=True)
+
+    async def _answer(self, request: Request, answer: Answer) -> None:
+        if request.kind == "question" and isinstance(answer, Deny):
+            answer = Decline(message=answer.message)
+        try:
+            await self.session.answer(request.id, answer, by=self._manner.surface, surface=self._manner.surface)
+        except (AlreadyAnswered, UnknownRequest) as late:
+            log.info("a late answer was dropped: %s", late)
+        except FootplateError as problem:
+            log.warning("the answer to %s was refused: %s", request.id, problem)
+            await self._client.write([self._ask(request)])
+
+    async def _unanswered(self, request: Request, outcome: Unanswered) -> None:
+        """The client will not answer. Where somebody else watches the request stays open.
+
+        Else the turn ends; or, where the client could not show the question, the agent is told just that.
+        """
+        if self.session.watchers > 1:
+            log.info("%s stays open for the other surfaces: %s", request.id, outcome.reason)
+            return
+        log.info("%s: %s, and nobody else watches", request.id, outcome.reason)
+        if outcome.failed:
+            await self._answer(request, Deny(message=outcome.reason))
+            return
+        self._cancelled |= set(self.prompts)
+        await self.session.interrupt()
+
+    # ------------------------------------------------------------------------------------------ writing
+
+    async def _write_on(self) -> None:
+        try:
+            async for delivery in self._subscription:
+                await self._write([delivery, *self._subscription.ready()])
+            await self._client.write(self._over())
+        finally:
+            self._wake_waiters(upto=None)
+
+    async def _write(self, deliveries: list[Delivery]) -> None:
+        frames: list[bytes] = []
+        updates: list[SessionUpdate] = []
+        for delivery in deliveries:
+            envelope = delivery.envelope()
+            event = envelope.event
+            if isinstance(event, Unknown):
+                continue
+            updates += self.encoder.encode(event, envelope.time)
+            beside = await self._beside(event, past=delivery.seq <= self._replayed)
+            if beside:
+                frames += self._updates(updates)
+                frames += beside
+                updates = []
+        frames += self._updates(updates)
+        await self._client.write(frames)
+        self._written = max(self._written, deliveries[-1].seq)
+        self._wake_waiters(upto=self._written)
+
+    def _updates(self, updates: list[SessionUpdate]) -> list[bytes]:
+        return [self._notify(update) for update in (coalesce(updates) if self._profile.coalesce else updates)]
+
+    def _notify(self, update: SessionUpdate) -> bytes:
+        params = SessionNotification(session_id=self.session.id, update=update)
+        return jsonrpc.encode_notification("session/update", params)
+
+    async def _beside(self, event: Event, *, past: bool) -> list[bytes]:
+        """What is no update: requests, the ends of prompts, word of the agent's process."""
+        match event:
+            case m.RequestOpened() if not past:
+                return [self._ask(event.request)]
+            case m.RequestAnswered() | m.RequestWithdrawn() | m.RequestUnanswered() | m.RequestRejected():
+                return self._client.drop(event.request)
+            case m.TurnStarted():
+                self._turn = set(event.prompts)
+                if self._turn & self._cancelled and not past:
+                    await self.session.interrupt()
+                return []
+            case m.PromptSteered():
+                self._turn.add(event.prompt)
+                return []
+            case m.TurnEnded():
+                ended, self._turn = self._turn | set(event.prompts), set()
+                return [frame for prompt in ended for frame in self._settle(prompt, event)]
+            case m.PromptWithdrawn():
+                return self._settle(event.prompt, event)
+            case _:
+                return [] if past else self._process_news(event)
+
+    def _process_news(self, event: Event) -> list[bytes]:
+        match event:
+            case m.EngineDetached() if self._manner.adapter and (event.exit_code or event.signal):
+                return [exit_notice(event)]
+            case m.Unparsed():
+                return unparsed_notice(self.session.id, event, self._manner)
+            case m.SessionClosed() if self._manner.extensions:
+                return [ended_notice(self.session.id, event.reason)]
+            case _:
+                return []
+
+    def _ask(self, request: Request) -> bytes:
+        return self._client.ask(self.session.id, ask(self.session.id, request, self._profile, self.encoder.tools))
+
+    def _settle(self, prompt: PromptId, event: m.TurnEnded | m.PromptWithdrawn) -> list[bytes]:
+        """The answer to a prompt of this client; none to one of somebody else."""
+        if prompt not in self.prompts:
+            return []
+        rpc_id = self.prompts.pop(prompt)
+        cancelled = prompt in self._cancelled
+        self._cancelled.discard(prompt)
+        if isinstance(event, m.TurnEnded):
+            answer = answer_prompt(event, cancelled=cancelled)
+        elif cancelled:
+            answer = PromptResponse(stop_reason=CANCELLED)
+        else:
+            answer = Failure(jsonrpc.INTERNAL_ERROR, f"{WITHDRAWN}: {event.reason}", {"errorKind": "withdrawn"})
+        return [answer.frame(rpc_id) if isinstance(answer, Failure) else jsonrpc.encode_response(rpc_id, answer)]
+
+    def _over(self) -> list[bytes]:
+        """The session takes nothing more: whoever still waits for an answer gets one."""
+        gone = Failure(jsonrpc.INTERNAL_ERROR, f"session {self.session.id} was closed", {"errorKind": "closed"})
+        frames = [gone.frame(rpc_id) for rpc_id in self.prompts.values()]
+        self.prompts.clear()
+        return frames
+
+    def _wake_waiters(self, *, upto: int | None) -> None:
+        waiting, self._waiters = self._waiters, []
+        for target, future in waiting:
+            if upto is None or target <= upto:
+                if not future.done():
+                    future.set_result(None)
+            else:
+                self._waiters.append((target, future))

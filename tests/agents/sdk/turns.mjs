@@ -1,0 +1,63 @@
+// Drives sessions of a running Footplate with the published SDK, unchanged. Prints one JSON object.
+// Arguments: address, token, a folder, an agent, the prompts as JSON.
+import { SandboxAgent } from "sandbox-agent";
+
+const [baseUrl, token, folder, agent, given] = process.argv.slice(2);
+const prompts = JSON.parse(given);
+const found = { answers: [], permissions: [] };
+
+const client = await SandboxAgent.connect({ baseUrl, token });
+const session = await client.createSession({ agent, sessionInit: { cwd: folder, mcpServers: [] } });
+const events = [];
+session.onEvent((event) => events.push(event));
+session.onPermissionRequest((request) => {
+  found.permissions.push(request);
+  session.respondPermission(request.id, "once");
+});
+
+for (const text of prompts) {
+  try {
+    found.answers.push(await session.prompt([{ type: "text", text }]));
+  } catch (error) {
+    found.answers.push({ error: error.message });
+  }
+}
+found.text = events
+  .map((event) => event.payload.params?.update)
+  .filter((update) => update?.sessionUpdate === "agent_message_chunk")
+  .map((update) => update.content.text)
+  .join("");
+
+await session.setMode("plan");
+found.mode = (await session.getModes()).currentModeId;
+await session.setMode("default");
+const models = (await session.getConfigOptions()).find((option) => option.category === "model");
+await session.setModel(models.options[1].value);
+found.model = (await session.getConfigOptions()).find((option) => option.category === "model").currentValue;
+found.wantedModel = models.options[1].value;
+found.noMode = await session.setMode("nonsense").then(() => "set", (error) => error.name);
+
+const again = await client.resumeSession(session.id);
+found.resumed = await again.prompt([{ type: "text", text: prompts[0] }]);
+
+const { HANG, HANG_SIGN } = process.env;
+const hanging = session.prompt([{ type: "text", text: HANG }]);
+while (!events.some((event) => event.sender === "agent" && JSON.stringify(event.payload).includes(HANG_SIGN))) {
+  await new Promise((resolve) => setTimeout(resolve, 20));
+}
+await client.destroySession(session.id); // the SDK's way to cancel
+found.cancelled = await hanging;
+
+found.order = events.map(({ sender, payload }) => ({
+  sender,
+  id: payload.id,
+  method: payload.method,
+  update: payload.params?.update?.sessionUpdate,
+}));
+const indexes = events.map((event) => event.eventIndex);
+found.dense = indexes.every((index, at) => at === 0 || index === indexes[at - 1] + 1);
+const before = Date.now();
+await client.dispose();
+found.disposeMs = Date.now() - before;
+process.stdout.write(JSON.stringify(found) + "\n");
+process.exit(0);
