@@ -230,15 +230,23 @@ class Hub:
         if closed and rejoin is not None:
             raise SessionOver(session)
         session_again = Session(self._services, self._engine(spec.engine), spec, opened)
-        if closed:
-            session_again.retire()
-            return session_again
         try:
-            await (session_again.take_up() if rejoin is None else session_again.rejoin(rejoin))
+            await self._take_up(session_again, rejoin)
         except BaseException:
             await session_again.shut()
             raise
         return session_again
+
+    async def _take_up(self, session: Session, rejoin: Rejoin | None) -> None:
+        """Go on with a session: with its living agent, or without; one that was closed stays closed."""
+        if session.view().state == "closed":
+            if rejoin is not None:
+                raise SessionOver(session.id)
+            session.retire()
+        elif rejoin is not None:
+            await session.rejoin(rejoin)
+        else:
+            await session.take_up()
 
     def _log(self, lease: Lease, reducer: SessionReducer) -> SessionLog:
         log = SessionLog(self._services.store, lease, reducer)

@@ -85,10 +85,6 @@ class Session:
         await self._do(self._conductor.tell_state)
         await self._do(self._resumption.go_on)
 
-    def retire(self) -> None:
-        """It was closed in an earlier life: it can be read, and takes nothing more."""
-        self._conductor.over = True
-
     async def rejoin(self, rejoin: Rejoin) -> None:
         """Go on with the agent that outlived the service which had it, in the middle of whatever it does."""
         await self._do(lambda: self._rejoin(rejoin))
@@ -105,6 +101,10 @@ class Session:
         while (agent := self._conductor.agent) is not None and not agent.ready:  # noqa: ASYNC110  rare, and short
             await asyncio.sleep(CATCH_UP_S)
         await self._mailbox.do(self._conductor.rejoined)
+
+    def retire(self) -> None:
+        """It was closed in an earlier life: it can be read, and takes nothing more."""
+        self._conductor.over = True
 
     # ------------------------------------------------------------------------------------------- reading
 

@@ -19,7 +19,7 @@ import msgspec
 from footplate.engines.base import Spawn as Command
 from footplate.errors import FootplateError, InvalidValue
 from footplate.host.environment import build_environment
-from footplate.host.process import Spawn
+from footplate.host.spawn import Spawn
 from footplate.host.spawner import Spawner
 from footplate.runtime.folder_config import FolderFile, SkillsConfig, SkillSource
 from footplate.store.base import Store
