@@ -17,7 +17,14 @@ from footplate.config.settings import Settings, load_settings
 from footplate.errors import ConfigError, FootplateError, RequestError
 from footplate.interfaces.http.api import open_api
 from footplate.interfaces.http.app import build_app
-from footplate.interfaces.http.banner import WARNING, find_engines, reachable_url, render_start
+from footplate.interfaces.http.banner import (
+    WARNING,
+    find_engines,
+    reachable_url,
+    render_found,
+    render_leaving,
+    render_start,
+)
 from footplate.interfaces.http.guard import Cors
 from footplate.interfaces.http.operator import DEFAULT_PORT, Wanted, check_wanted, open_access
 from footplate.interfaces.http.request_log import LineFormatter
@@ -25,7 +32,7 @@ from footplate.interfaces.http.serving import Listening, Tls, bind, listen
 from footplate.runtime.backend import HubBackend
 from footplate.runtime.link import SOCKET_NAME, LinkServer
 from footplate.runtime.notify import Notifier
-from footplate.runtime.service import open_service
+from footplate.runtime.service import Service, open_service
 
 FAILED: Final = 1
 USAGE: Final = 2
@@ -41,7 +48,7 @@ async def run_server(wanted: Wanted, environ: Mapping[str, str], settings: Setti
     async with AsyncExitStack() as stack:
         listening = bind(wanted.host, wanted.port)
         stack.callback(listening.close)
-        service = await stack.enter_async_context(open_service(environ, settings))
+        service = await stack.enter_async_context(open_service(environ, settings, keep=True))
         backend = HubBackend(service.hub, settings)
         await stack.enter_async_context(LinkServer.open(backend, service.data / SOCKET_NAME))
         await stack.enter_async_context(Notifier.open(service.services))
@@ -55,8 +62,20 @@ async def run_server(wanted: Wanted, environ: Mapping[str, str], settings: Setti
         if wanted.no_token and wanted.public:
             click.echo(WARNING, err=True)
         click.echo(f"  engines  {'; '.join(await find_engines(settings, environ))}")
+        for told in render_found(service):
+            click.echo(told)
         await stopped.wait()
-        click.echo("stopping: streams end, running calls are waited for")
+        await _stop(service, wanted)
+
+
+async def _stop(service: Service, wanted: Wanted) -> None:
+    """Say what becomes of the agents; with `--drain` wait for their turns."""
+    if wanted.drain is not None:
+        click.echo(f"stopping: turns that run have {wanted.drain:g} s, then every agent is ended")
+        if not await service.drain(wanted.drain):
+            click.echo("stopping: some turns did not end in time")
+        return
+    click.echo(f"stopping: {render_leaving(service)}")
 
 
 def _stop_by_signal(server: Listening) -> asyncio.Event:
@@ -97,6 +116,8 @@ def _options(command: F) -> F:
         click.option("-C", "--cors-allow-credentials", "credentials", is_flag=True, help="Let them send credentials."),
         click.option("--tls-cert", default="", metavar="FILE", help="A certificate (PEM): serve HTTPS."),
         click.option("--tls-key", default="", metavar="FILE", help="Its key (PEM)."),
+        click.option("--drain", type=click.FloatRange(min=0), default=None, metavar="SECONDS",
+                     help="When stopped, wait so long for running turns, then end every agent; default: they go on."),
         click.option("--log-level", type=click.Choice(LEVELS), default="warning", show_default=True,
                      help="info: every call; debug: every frame of every agent."),
     ]  # fmt: skip
@@ -138,6 +159,9 @@ def serve_command(insecure_no_token: bool, **given: object) -> None:
 
     A token is asked for unless you say otherwise. The first start makes one and shows its link once; only
     a hash of it is kept. `footplate chat` on the same machine joins the sessions of the server.
+
+    Stopped or killed, it interrupts no agent: those that work or wait for an answer go on, and the next
+    `footplate serve` takes them over. With --drain they are waited for and ended.
 
     \b
     Examples:

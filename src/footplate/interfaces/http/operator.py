@@ -30,6 +30,8 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     tls: Tls | None = None
     cors: Cors = Cors()
     log_level: str = "warning"
+    drain: float | None = None
+    """End with the agents: how many seconds the turns that run are waited for. None: they go on without us."""
 
     def doors(self, allowed_hosts: tuple[str, ...]) -> Doors:
         """Who is let in."""
