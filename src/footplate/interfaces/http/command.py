@@ -41,7 +41,7 @@ async def run_server(wanted: Wanted, environ: Mapping[str, str], settings: Setti
     async with AsyncExitStack() as stack:
         listening = bind(wanted.host, wanted.port)
         stack.callback(listening.close)
-        service = await stack.enter_async_context(open_service(environ, settings))
+        service = await stack.enter_async_context(open_service(environ, settings, keep=wanted.keep))
         backend = HubBackend(service.hub, settings)
         await stack.enter_async_context(LinkServer.open(backend, service.data / SOCKET_NAME))
         await stack.enter_async_context(Notifier.open(service.services))
@@ -49,26 +49,30 @@ async def run_server(wanted: Wanted, environ: Mapping[str, str], settings: Setti
         api = await stack.enter_async_context(open_api(service, entry.access))
         app = build_app(api, wanted.doors(settings.http.allowed_hosts))
         server = await stack.enter_async_context(listen(app, api, listening, tls=wanted.tls))
-        stopped = _stop_by_signal(server)
+        signals = _stop_by_signal(server)
         url = reachable_url(server.url, wanted.host)
         click.echo(render_start(url, data=str(service.data), token=entry.token, line=entry.line))
         if wanted.no_token and wanted.public:
             click.echo(WARNING, err=True)
         click.echo(f"  engines  {'; '.join(await find_engines(settings, environ))}")
-        await stopped.wait()
+        if service.rejoined:
+            click.echo(f"  goes on  {len(service.rejoined)} sessions whose agents outlived the last server")
+        if await signals.get() == signal.SIGINT:
+            await service.drain(0.0)
         click.echo("stopping: streams end, running calls are waited for")
 
 
-def _stop_by_signal(server: Listening) -> asyncio.Event:
-    stopped = asyncio.Event()
+def _stop_by_signal(server: Listening) -> asyncio.Queue[signal.Signals]:
+    """The signals that came. SIGINT is a person who is done: agents end, too. Others may be a restart."""
+    signals: asyncio.Queue[signal.Signals] = asyncio.Queue()
 
-    def stop() -> None:
+    def stop(number: signal.Signals) -> None:
         server.stop()
-        stopped.set()
+        signals.put_nowait(number)
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        asyncio.get_running_loop().add_signal_handler(number, stop)
-    return stopped
+        asyncio.get_running_loop().add_signal_handler(number, stop, number)
+    return signals
 
 
 def set_up_logging(level: str, settings: Settings) -> None:
@@ -136,6 +140,9 @@ def _wanted(*, insecure: bool, tls_cert: str, tls_key: str, **given: object) -> 
 def serve_command(insecure_no_token: bool, **given: object) -> None:
     """Serve sessions over HTTP, for programs, editors and the web page, until Ctrl-C.
 
+    Ctrl-C ends the agents, too. After SIGTERM, a crash or kill -9 they go on for a while
+    ([runtime] reattach_grace_s), and the next start takes them over in the middle of their turns.
+
     A token is asked for unless you say otherwise. The first start makes one and shows its link once; only
     a hash of it is kept. `footplate chat` on the same machine joins the sessions of the server.
 
@@ -146,7 +153,7 @@ def serve_command(insecure_no_token: bool, **given: object) -> None:
     """
     if insecure_no_token:
         given["no_token"] = True
-    _serve(_wanted(insecure=insecure_no_token, **given))  # type: ignore[arg-type]
+    _serve(_wanted(insecure=insecure_no_token, keep=True, **given))  # type: ignore[arg-type]
 
 
 @click.command("server", short_help="The same, as launchers of the sandbox-agent SDK call it.")
