@@ -48,7 +48,7 @@ async def run_server(wanted: Wanted, environ: Mapping[str, str], settings: Setti
     async with AsyncExitStack() as stack:
         listening = bind(wanted.host, wanted.port)
         stack.callback(listening.close)
-        service = await stack.enter_async_context(open_service(environ, settings, keep=True))
+        service = await stack.enter_async_context(open_service(environ, settings, keep=wanted.keep))
         backend = HubBackend(service.hub, settings)
         await stack.enter_async_context(LinkServer.open(backend, service.data / SOCKET_NAME))
         await stack.enter_async_context(Notifier.open(service.services))
@@ -56,7 +56,7 @@ async def run_server(wanted: Wanted, environ: Mapping[str, str], settings: Setti
         api = await stack.enter_async_context(open_api(service, entry.access))
         app = build_app(api, wanted.doors(settings.http.allowed_hosts))
         server = await stack.enter_async_context(listen(app, api, listening, tls=wanted.tls))
-        stopped = _stop_by_signal(server)
+        signals = _stop_by_signal(server)
         url = reachable_url(server.url, wanted.host)
         click.echo(render_start(url, data=str(service.data), token=entry.token, line=entry.line))
         if wanted.no_token and wanted.public:
@@ -64,30 +64,33 @@ async def run_server(wanted: Wanted, environ: Mapping[str, str], settings: Setti
         click.echo(f"  engines  {'; '.join(await find_engines(settings, environ))}")
         for told in render_found(service):
             click.echo(told)
-        await stopped.wait()
-        await _stop(service, wanted)
+        await _stop(service, wanted.drain, await signals.get())
 
 
-async def _stop(service: Service, wanted: Wanted) -> None:
-    """Say what becomes of the agents; with `--drain` wait for their turns."""
-    if wanted.drain is not None:
-        click.echo(f"stopping: turns that run have {wanted.drain:g} s, then every agent is ended")
-        if not await service.drain(wanted.drain):
-            click.echo("stopping: some turns did not end in time")
+async def _stop(service: Service, drain: float | None, number: signal.Signals) -> None:
+    """Say what becomes of the agents. Ctrl-C is a person who is done: they end, too. Others may be a restart."""
+    if drain is None and number != signal.SIGINT:
+        click.echo(f"stopping: {render_leaving(service)}")
         return
-    click.echo(f"stopping: {render_leaving(service)}")
+    if drain:
+        click.echo(f"stopping: turns that run have {drain:g} s, then every agent is ended")
+    else:
+        click.echo("stopping: every agent is ended")
+    if not await service.drain(drain or 0.0) and drain:
+        click.echo("stopping: some turns did not end in time")
 
 
-def _stop_by_signal(server: Listening) -> asyncio.Event:
-    stopped = asyncio.Event()
+def _stop_by_signal(server: Listening) -> asyncio.Queue[signal.Signals]:
+    """The signals that came; the first of them stops the server."""
+    signals: asyncio.Queue[signal.Signals] = asyncio.Queue()
 
-    def stop() -> None:
+    def stop(number: signal.Signals) -> None:
         server.stop()
-        stopped.set()
+        signals.put_nowait(number)
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        asyncio.get_running_loop().add_signal_handler(number, stop)
-    return stopped
+        asyncio.get_running_loop().add_signal_handler(number, stop, number)
+    return signals
 
 
 def set_up_logging(level: str, settings: Settings) -> None:
@@ -160,8 +163,8 @@ def serve_command(insecure_no_token: bool, **given: object) -> None:
     A token is asked for unless you say otherwise. The first start makes one and shows its link once; only
     a hash of it is kept. `footplate chat` on the same machine joins the sessions of the server.
 
-    Stopped or killed, it interrupts no agent: those that work or wait for an answer go on, and the next
-    `footplate serve` takes them over. With --drain they are waited for and ended.
+    Stopped by SIGTERM or killed, it interrupts no agent: those that work or wait for an answer go on, and
+    the next `footplate serve` takes them over. Ctrl-C ends them; --drain waits for them and ends them.
 
     \b
     Examples:
@@ -170,7 +173,7 @@ def serve_command(insecure_no_token: bool, **given: object) -> None:
     """
     if insecure_no_token:
         given["no_token"] = True
-    _serve(_wanted(insecure=insecure_no_token, **given))  # type: ignore[arg-type]
+    _serve(_wanted(insecure=insecure_no_token, keep=True, **given))  # type: ignore[arg-type]
 
 
 @click.command("server", short_help="The same, as launchers of the sandbox-agent SDK call it.")
