@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -125,31 +124,3 @@ async def test_a_session_is_found_again_after_a_restart_of_the_server(
             assert (await get(anew, "/api/sessions"))["sessions"][0]["id"] == session
             told = await run_turn(anew, session, script("Second."))
     assert told[-1].data["event"]["answer"] == "Second."
-
-
-async def test_a_request_is_answered_after_a_restart_by_the_agent_that_asked(world: World, tmp_path: Path) -> None:
-    env = {**world.env, "FOOTPLATE__RUNTIME__REATTACH_GRACE_S": "120"}
-    with running_server(tmp_path, "--token", "t", env=env) as first:
-        async with _client(first, "t") as client:
-            session = (await post(client, "/api/sessions", 201, engine="claude", cwd=str(world.work)))["id"]
-            async with stream(client, f"/api/sessions/{session}/events") as events:
-                prompt = script(tool("Bash", {"command": "echo once >> made; echo ran"}), "It said: $LAST")
-                await post(client, f"/api/sessions/{session}/prompt", 202, content=prompt)
-                request = (await events.until_event("RequestOpened"))[-1].data["event"]["request"]["id"]
-        assert await asyncio.to_thread(first.stop) == 0
-    with running_server(tmp_path, "--token", "t", env=env) as second:
-        assert "goes on  1 sessions" in second.output
-        async with _client(second, "t") as client:
-            assert (await get(client, f"/api/requests/{request}"))["state"] == "open"
-            async with stream(client, f"/api/sessions/{session}/events") as events:
-                await post(client, f"/api/requests/{request}/answer", behavior="allow")
-                ended = (await events.until_event("TurnEnded"))[-1].data["event"]
-        second.process.send_signal(signal.SIGINT)
-        assert await asyncio.to_thread(second.process.wait, 30) == 0
-    assert ended["answer"] == "It said: ran"
-    assert (world.work / "made").read_text() == "once\n"
-
-
-def _client(server: RunningServer, token: str) -> httpx.AsyncClient:
-    headers = {"authorization": f"Bearer {token}"}
-    return httpx.AsyncClient(base_url=server.url, headers=headers, timeout=60, trust_env=False)
