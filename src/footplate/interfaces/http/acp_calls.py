@@ -94,17 +94,14 @@ async def exchange(call: Call, door: Connections, connection: Connection, posted
 
 async def wait_for(call: Call, connection: Connection, waiting: Waiting) -> Answer:
     """The answer, unless the caller hangs up: then it stands on the stream. Raises `AnswerLate`, `Gone`."""
-    answering = asyncio.ensure_future(connection.answer(waiting, idle_s=call.api.acp.idle_s))
-    gone = asyncio.ensure_future(_hung_up(call))
+    gone = asyncio.create_task(_hung_up(call))
     try:
-        await asyncio.wait((answering, gone), return_when=asyncio.FIRST_COMPLETED)
-        if answering.done():
-            return answering.result()
-        raise Gone
+        answer = await connection.answer(waiting, idle_s=call.api.acp.idle_s, unless=gone)
     finally:
-        for task in (answering, gone):
-            task.cancel()
-        await asyncio.wait((answering, gone))
+        gone.cancel()
+    if answer is None:
+        raise Gone
+    return answer
 
 
 async def _hung_up(call: Call) -> None:
