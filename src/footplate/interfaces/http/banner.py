@@ -34,8 +34,6 @@ def render_code(link: str) -> str:
     import segno  # noqa: PLC0415 - only a start that shows a link needs it
 
     text = io.StringIO()
-    import segno  # noqa: PLC0415 - only a start that shows a link pays for it
-
     segno.make(link, error="l").terminal(text, border=1, compact=True)
     return text.getvalue()
 
