@@ -16,7 +16,7 @@ import click
 from footplate.config.settings import Settings, load_settings
 from footplate.errors import ConfigError, FootplateError, RequestError
 from footplate.interfaces.http.api import open_api
-from footplate.interfaces.http.app import all_routes, build_app
+from footplate.interfaces.http.app import build_app
 from footplate.interfaces.http.banner import (
     WARNING,
     find_engines,
@@ -48,14 +48,12 @@ async def run_server(wanted: Wanted, environ: Mapping[str, str], settings: Setti
     async with AsyncExitStack() as stack:
         listening = bind(wanted.host, wanted.port)
         stack.callback(listening.close)
-        resources = asyncio.create_task(asyncio.to_thread(all_routes))  # imported while the keeper starts
         service = await stack.enter_async_context(open_service(environ, settings, keep=wanted.keep))
         backend = HubBackend(service.hub, settings)
         await stack.enter_async_context(LinkServer.open(backend, service.data / SOCKET_NAME))
         await stack.enter_async_context(Notifier.open(service.services))
         entry = await open_access(service.services.store, wanted)
         api = await stack.enter_async_context(open_api(service, entry.access))
-        await resources
         app = build_app(api, wanted.doors(settings.http.allowed_hosts))
         server = await stack.enter_async_context(listen(app, api, listening, tls=wanted.tls))
         signals = _stop_by_signal(server)
