@@ -82,8 +82,11 @@ class Tale:
         self.ended: Counter[RequestId] = Counter()
         self.prompts: set[PromptId] = set()
         self.queued: set[PromptId] = set()
-        self.turn = False
+        self.turn = ""
+        self.ends: dict[PromptId, m.TurnEnded] = {}
+        self.state = ""
         self.closed = False
+        self._begun: tuple[PromptId, ...] = ()
         for event in events:
             self._take(event)
 
@@ -97,13 +100,16 @@ class Tale:
                 self.prompts.add(event.prompt)
                 self.queued.add(event.prompt)
             case m.TurnStarted():
-                self.turn = True
+                self.turn, self._begun = event.turn, event.prompts
                 self.prompts.update(event.prompts)
                 self.queued.difference_update(event.prompts)
             case m.PromptWithdrawn() | m.PromptSteered():
                 self.queued.discard(event.prompt)
             case m.TurnEnded():
-                self.turn = False
+                self.turn = ""
+                self.ends.update(dict.fromkeys(self._begun, event))
+            case m.StateChanged():
+                self.state = event.state
             case m.SessionClosed():
                 self.closed = True
             case _ if isinstance(event, ENDS):
@@ -217,17 +223,20 @@ class Storm:
             if Tale(life.events(session)).closed:
                 continue
             prompt = await self._prompt(life, session, self._work.farewell)
-            await self._until(life, session, lambda tale, prompt=prompt: prompt in tale.prompts and not tale.turn)  # type: ignore[misc]
-            assert [e for e in life.events(session) if isinstance(e, m.TurnEnded)][-1].ok, story(
-                life.envelopes[session]
-            )
+            await self._come_to_rest(life, session, prompt)
+            assert Tale(life.events(session)).ends[prompt].ok, story(life.envelopes[session])
         self._judge(life)
         await life.order("drain", patience_s=SETTLE_S)
         await life.terminate()
 
-    async def _come_to_rest(self, life: Life, session: SessionId) -> None:
+    async def _come_to_rest(self, life: Life, session: SessionId, prompt: PromptId | None = None) -> None:
+        """Whatever is asked is answered, until the turn that runs has ended, and that of the prompt."""
+
+        def rests(tale: Tale) -> bool:
+            return not (tale.turn or tale.open) and (prompt is None or prompt in tale.ends)
+
         while True:
-            await self._until(life, session, lambda tale: tale.unanswered or not (tale.turn or tale.open))
+            await self._until(life, session, lambda tale: tale.unanswered or rests(tale))
             tale = Tale(life.events(session))
             if not tale.unanswered:
                 return
@@ -279,7 +288,7 @@ class Storm:
         elif waiting and self._random.random() < 0.7:
             request = self._random.choice(waiting)
             await self._answer(life, session, request, answer_to(request, self._random))
-        elif not (tale.turn or tale.queued) or (len(tale.queued) < 2 and self._random.random() < 0.05):
+        elif tale.state in ("idle", "interrupted") or (len(tale.queued) < 2 and self._random.random() < 0.05):
             if len(self._prompts.get(session, ())) >= self._work.age:
                 await life.order("close", session=session)
                 await life.news(lambda: Tale(life.events(session)).closed, within=SETTLE_S)
@@ -288,8 +297,8 @@ class Storm:
             prompt = await self._prompt(life, session, text)
             await life.news(lambda: prompt in Tale(life.events(session)).prompts, within=SETTLE_S)
         else:
-            count = len(life.envelopes[session])
-            await life.news(lambda: len(life.envelopes[session]) > count, within=self._random.uniform(0.05, 0.5))
+            count = len(life.events(session))
+            await life.news(lambda: len(life.events(session)) > count, within=self._random.uniform(0.05, 0.5))
 
     async def _prompt(self, life: Life, session: SessionId, text: str) -> PromptId:
         prompt = PromptId(msgspec.json.decode(await life.order("prompt", session=session, text=text)))
