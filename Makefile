@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 AGENTS := tests/agents/node_modules
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help run demo try test test-all test-fast check format reference bench clean
+.PHONY: help run demo try test test-all test-kills test-fast check format reference bench clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ test-all: $(VENV)/.ready $(AGENTS)/.ready ## every end-to-end test on every Clau
 	@$(BWRAP)
 	$(PYTEST) tests/unit tests/contract -n 2 -m 'not e2e and not long'
 	$(PYTEST) tests -n 2 -m 'e2e or long' --all-versions
+
+test-kills: $(VENV)/.ready $(AGENTS)/.ready ## a thousand random kills over mock sessions and fifty over real ones (an hour)
+	FOOTPLATE_KILLS=1000 FOOTPLATE_KILLS_CLAUDE=50 $(PYTEST) tests/e2e/test_random_kills.py -n 2 -s
 
 test-fast: $(VENV)/.ready ## unit and contract tests only
 	$(PYTEST) tests/unit tests/contract -n 2 -m 'not e2e and not long'

@@ -5,7 +5,7 @@
 Each line on stdin is `{"id": 1, "do": "prompt", ...}` and gets a line `{"id": 1, "result": ...}`; between them stand
 the envelopes of every session as `{"event": ...}`. SIGTERM and the end of stdin make it leave its agents to the keeper;
 `{"do": "drain"}` makes it wait for turns and end with them. With `FOOTPLATE_TEST_DIE=Message` it kills itself when it
-has read such an event and has not stored it.
+has read such an event and has not stored it. `FOOTPLATE_TEST_ENGINES` are settings of engines, as JSON.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ class Order(msgspec.Struct, kw_only=True):
 
 
 DIE = "FOOTPLATE_TEST_DIE"
+ENGINES = "FOOTPLATE_TEST_ENGINES"
 
 
 def die_before(kind: str) -> None:
@@ -90,6 +91,8 @@ class Host:
             case "answer":
                 assert order.answer is not None
                 await session.answer(order.request, order.answer, by="tester", surface="test")
+            case "close":
+                await session.close("closed by the test")
             case "view":
                 return session.view()
             case _:
@@ -125,7 +128,8 @@ async def lines() -> AsyncIterator[bytes]:
 
 async def main(grace_s: float) -> None:
     """Serve until told otherwise."""
-    settings = Settings(runtime=RuntimeSettings(reattach_grace_s=grace_s))
+    engines = msgspec.json.decode(os.environ.get(ENGINES) or "{}", type=dict[str, dict[str, object]])
+    settings = Settings(runtime=RuntimeSettings(reattach_grace_s=grace_s), engines=engines)
     async with open_service(os.environ, settings, keep=True) as service:
         host = Host(service)
         say({"id": 0, "result": {"rejoined": service.rejoined, "reaped": service.reaped.describe()}})

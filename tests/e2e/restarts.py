@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -21,11 +21,23 @@ from footplate.host.keepers import Keepers
 from footplate.host.sweep import read_records
 from footplate.runtime.spec import SessionSpec
 from footplate.testing.invariants import check_invariants
-from tests.e2e.kept_service import DIE
+from tests.e2e.kept_service import DIE, ENGINES
 from tests.e2e.world import ROOT, World
 
 E = TypeVar("E", bound=Event)
 PATIENCE_S = 60.0
+
+
+class Declined(AssertionError):
+    """The service declined an order; `code` says why."""
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(f"{code}: {text}")
+        self.code = code
+
+
+class Died(Exception):
+    """The service is dead; what became of the order is not known."""
 
 
 class Life:
@@ -36,28 +48,39 @@ class Life:
         self.process = process
         self.envelopes: dict[SessionId, list[ReadEnvelope]] = {}
         self.rejoined: tuple[SessionId, ...] = ()
+        self.over = False
+        """Whether it is dead, and everything that it said has been read."""
         self._answers: dict[int, asyncio.Future[msgspec.Raw]] = {}
         self._orders = 0
         self._news = asyncio.Condition()
         self._reader = asyncio.create_task(self._read())
 
     @classmethod
-    async def begin(
-        cls, world: World, *, grace_s: float = 300.0, source: Path = ROOT / "src", die_before: str = ""
+    async def launch(
+        cls,
+        world: World,
+        *,
+        grace_s: float = 300.0,
+        source: Path = ROOT / "src",
+        die_before: str = "",
+        engines: Mapping[str, Mapping[str, object]] | None = None,
     ) -> Life:
-        """A service on the world's data folder."""
+        """A service on the world's data folder that has only just been started."""
+        given = {DIE: die_before, ENGINES: msgspec.json.encode(engines or {}).decode()}
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "tests.e2e.kept_service", str(grace_s)),
-            env={**world.env, "PYTHONPATH": f"{source}:{ROOT}", DIE: die_before},
+            env={**world.env, "PYTHONPATH": f"{source}:{ROOT}", **given},
             cwd=ROOT,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             limit=1 << 26,
         )
-        life = cls(world, process)
-        found = msgspec.json.decode(await life._answer_to(0))
-        life.rejoined = tuple(SessionId(each) for each in found["rejoined"])
-        return life
+        return cls(world, process)
+
+    async def ready(self) -> None:
+        """Wait until it serves."""
+        found = msgspec.json.decode(await self._answer_to(0))
+        self.rejoined = tuple(SessionId(each) for each in found["rejoined"])
 
     async def kill(self) -> None:
         """As a crash does."""
@@ -84,7 +107,7 @@ class Life:
     # ------------------------------------------------------------------------------------------ orders
 
     async def order(self, do: str, **fields: object) -> msgspec.Raw:
-        """Ask it something and wait for its answer."""
+        """Ask it something and wait for its answer. Raises `Declined`, or `Died`."""
         self._orders += 1
         number = self._orders
         assert self.process.stdin is not None
@@ -111,6 +134,8 @@ class Life:
         await self.order("answer", session=session, request=request.id, answer=answer)
 
     async def _answer_to(self, number: int) -> msgspec.Raw:
+        if self.over and number not in self._answers:
+            raise Died
         answer = self._answers.setdefault(number, asyncio.get_running_loop().create_future())
         async with asyncio.timeout(PATIENCE_S):
             return await answer
@@ -148,6 +173,15 @@ class Life:
         """The end of the first turn."""
         return await self.see(session, TurnEnded)
 
+    async def news(self, wanted: Callable[[], object], *, within: float) -> bool:
+        """Wait for events until it is so. False when the time is up or the service is dead."""
+        try:
+            async with asyncio.timeout(within), self._news:
+                await self._news.wait_for(lambda: wanted() or self.over)
+        except TimeoutError:
+            return False
+        return bool(wanted())
+
     def check(self, session: SessionId) -> None:
         """The log is dense, no promise is broken, nothing came that could not be read."""
         durable = [each for each in self.envelopes[session] if not m.is_ephemeral(each.event)]  # type: ignore[arg-type]
@@ -169,12 +203,17 @@ class Life:
             number = msgspec.json.decode(frame["id"], type=int)
             answer = self._answers.setdefault(number, asyncio.get_running_loop().create_future())
             if "error" in frame:
-                answer.set_exception(AssertionError(msgspec.json.decode(frame["text"], type=str)))
+                code, text = (msgspec.json.decode(frame[name], type=str) for name in ("error", "text"))
+                answer.set_exception(Declined(code, text))
             else:
                 answer.set_result(frame.get("result", msgspec.Raw(b"null")))
+        self.over = True
         for waiting in self._answers.values():
             if not waiting.done():
-                waiting.cancel()
+                waiting.set_exception(Died())
+                waiting.exception()  # it may be that nobody waits for it any more
+        async with self._news:
+            self._news.notify_all()
 
 
 class Lives:
@@ -186,7 +225,13 @@ class Lives:
 
     async def begin(self, **options: object) -> Life:
         """The next life."""
-        life = await Life.begin(self.world, **options)  # type: ignore[arg-type]
+        life = await self.launch(**options)
+        await life.ready()
+        return life
+
+    async def launch(self, **options: object) -> Life:
+        """The next life, that has only just been started."""
+        life = await Life.launch(self.world, **options)  # type: ignore[arg-type]
         self._all.append(life)
         return life
 

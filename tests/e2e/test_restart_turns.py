@@ -17,6 +17,7 @@ from footplate.host.sweep import read_records
 from footplate.testing.invariants import check_log
 from footplate.testing.messages import say, script, tool
 from tests.e2e.restarts import Life, Lives, lives_of
+from tests.e2e.storm import Tale
 from tests.e2e.world import ROOT, World, processes_with
 
 pytestmark = pytest.mark.timeout(240)
@@ -216,14 +217,22 @@ async def test_a_service_that_never_comes_back_leaves_nothing_after_the_grace(li
     one = await first.prompt(script(tool("Bash", {"command": f"setsid sleep 300 & {GATE}"}), "never"))
     await first.answer(one, await first.asked(one), Allow())
     await appears(world.work / "runs")
-    two = await first.prompt(script(tool("Bash", {"command": "touch made"}), "never"))
-    await first.asked(two)
+    two = await first.prompt(script(tool("Bash", {"command": "touch made"}), "It is made."))
+    asked = await first.asked(two)
     await first.kill()
     data = Path(world.env["FOOTPLATE_DATA_DIR"])
     async with asyncio.timeout(60):
         while processes_with(str(world.home)) or any(record.alive() for record in read_records(data)):  # noqa: ASYNC110
             await asyncio.sleep(0.1)
     assert [path.name for path in (data / "keepers").iterdir()] == ["lock"]
+    second = await lives.begin()
+    assert second.rejoined == ()
+    await second.watch(two)
+    await second.see(two, m.EngineDetached)
+    assert [each.id for each in Tale(second.events(two)).unanswered] == [asked.id]
+    await second.answer(two, asked, Allow())
+    assert (await settle(second, two)).ok
+    assert (world.work / "made").exists()
 
 
 async def test_draining_waits_for_turns_and_leaves_nothing(lives: Lives, world: World) -> None:

@@ -80,6 +80,10 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True):
 class Parking(Protocol):
     """What an engine can do about requests whose process is gone."""
 
+    def knows(self, place: Place) -> bool:
+        """Whether the engine has a record of the conversation, so that it can be continued."""
+        ...
+
     def sum_rules(self, place: Place) -> str:
         """A sum over the engine's own permission rules: where it changes, a call may run unasked."""
         ...

@@ -55,8 +55,6 @@ def engine_attached(draft: Draft, event: m.EngineAttached, _at: Stamp) -> None:
         agents=event.agents or before.agents,
         commands=before.commands or tuple(m.SlashCommand(name=name) for name in event.commands),
     )
-    if event.reason == "reattached":
-        _mark_requests(draft, detached=False)
 
 
 def engine_detached(draft: Draft, event: m.EngineDetached, at: Stamp) -> None:
@@ -65,14 +63,9 @@ def engine_detached(draft: Draft, event: m.EngineDetached, at: Stamp) -> None:
     )
     draft.facts = replace(draft.facts, attached=False, exit=gone)
     draft.drop_live(main_only=False)
-    _mark_requests(draft, detached=True)
-
-
-def _mark_requests(draft: Draft, *, detached: bool) -> None:
-    """What the agent asks goes with its process; what the session itself asks does not."""
     for name, held in draft.requests.items():
-        if not held.request.limit:
-            draft.requests[name] = replace(held, detached=detached)
+        if not held.request.limit:  # what the session itself asks does not go with the process
+            draft.requests[name] = replace(held, detached=True)
 
 
 def state_changed(draft: Draft, event: m.StateChanged, _at: Stamp) -> None:

@@ -31,6 +31,7 @@ from footplate.runtime.limit_requests import GO_ON as RAISED
 from footplate.runtime.limit_requests import open_limit_requests
 from footplate.runtime.limits import Spent, agent_resources, reached, remaining_money, spent_money, told
 from footplate.runtime.log import SessionLog
+from footplate.runtime.records import begin_anew, is_missing
 from footplate.runtime.recovery import BRIDGE
 from footplate.runtime.rejoining import Rejoin, write_down
 from footplate.runtime.services import Services
@@ -117,14 +118,14 @@ class Conductor:
         """Take back a prompt that still waits, with us or with the agent."""
         if prompt in self._sent and self.agent is not None:
             await self.agent.command(c.WithdrawPrompt(key=self.key(), prompt=prompt))
-        elif any(each.id == prompt for each in self._waiting()):
+        elif any(each.id == prompt for each in self.waiting()):
             await self.log.publish([m.PromptWithdrawn(prompt=prompt, reason="taken back")], source="person")
         else:
             raise InvalidValue("prompt", prompt, "a prompt that still waits")
 
     async def reorder(self, prompts: tuple[PromptId, ...]) -> None:
         """Put waiting prompts in another order."""
-        waiting = {each.id: each for each in self._waiting()}
+        waiting = {each.id: each for each in self.waiting()}
         strange = [prompt for prompt in prompts if prompt not in waiting]
         if strange:
             raise InvalidValue("prompt", strange[0], "a prompt that still waits")
@@ -136,7 +137,7 @@ class Conductor:
 
     async def go_on(self) -> None:
         """Hand the oldest waiting prompt to the agent, unless a limit is reached or asked about."""
-        waiting = self._waiting()
+        waiting = self.waiting()
         if self._outdated and self.agent is not None and not self.busy:
             self._replace_agent(self.agent)
         elif waiting and self._may_begin():
@@ -151,13 +152,20 @@ class Conductor:
         return not (self.busy or self.over or self.holding) and self._parked is None
 
     async def _begin(self, first: QueuedPrompt) -> None:
+        there = self.agent is not None
         try:
             await self.ensure_agent()
             await self._hand_over(first.id, (*self._context(), *first.content), "queue")
+        except EngineGone as problem:
+            if there:  # it died a moment ago: the prompt waits on, and what tells of its end goes on with another
+                self._sent.discard(first.id)
+            else:
+                await self._fail(first.id, problem)
         except (EngineError, HostError, RequestError) as problem:
             await self._fail(first.id, problem)
 
-    def _waiting(self) -> list[QueuedPrompt]:
+    def waiting(self) -> list[QueuedPrompt]:
+        """The prompts that the agent has not been given."""
         return [each for each in self.log.outline().queue if each.id not in self._sent]
 
     async def _hand_over(self, prompt: PromptId, content: tuple[ContentBlock, ...], when: When) -> None:
@@ -179,6 +187,9 @@ class Conductor:
         if self.agent is not None:
             return
         options = await self._equip(self._options())
+        if await asyncio.to_thread(is_missing, self.engine, self.log.view(), options, self.services.environ):
+            await self.log.publish(begin_anew(self.log.view()), source="bridge")
+            options = msgspec.structs.replace(options, resume=None)
         self.agent = await Agent.start(self.services, self.engine, options, self._take, session=self.log.session)
         self.agent.name(self.log.session)
         self._outdated = False
@@ -328,7 +339,8 @@ class Conductor:
         self._told_waiting = False
         self._running.clear()
         self._turn = self.log.view().turn
-        lost = [m.PromptWithdrawn(prompt=prompt, reason="the agent ended before it began") for prompt in self._sent]
+        waiting = [each.id for each in self.log.outline().queue if each.id in self._sent]
+        lost = [m.PromptWithdrawn(prompt=prompt, reason="the agent ended before it began") for prompt in waiting]
         self._sent.clear()
         await self.log.publish(lost, source="bridge")
         await self.go_on()
@@ -468,7 +480,7 @@ class Conductor:
         """Whether the session goes on by itself from here: `tell_state` says the state when it has."""
         match event:
             case m.TurnEnded():
-                return not event.ok or self._cut is not None or bool(self._waiting())
+                return not event.ok or self._cut is not None or bool(self.waiting())
             case m.RequestOpened() | m.RequestWithdrawn() | m.RequestUnanswered() | m.EngineDetached():
                 return True
             case _:

@@ -221,6 +221,33 @@ class Resumption:
             self._watch = None  # from here on its own end ends it
             await agent.end(close_wait=None)
 
+    # ------------------------------------------------------------------------------- the agent went on
+
+    def rejoin(self) -> None:
+        """A process that was started for a stored answer outlived the service: it is waited for as before."""
+        held = self._unsent()
+        if held is None or self._parking is None:
+            return
+        view = self._view()
+        asks = bool(held.request.call) and held.request.call in _running(view)
+        way = Way(kind="ask") if asks else Way(kind="tell", again=True)
+        wanted = view.mode if held.request.kind != "plan" and view.mode != held.request.mode else ""
+        self._awaited = Awaited(request=held.request.id, pending=pending_of(view, held), way=way, mode=wanted)
+        if asks and held.detached:
+            self._watch = asyncio.create_task(self._watch_over(), name="waiting to be asked again")
+
+    async def rejoined(self) -> None:
+        """It had asked already, and the service was killed before the answer was written."""
+        held = self._unsent()
+        if self._awaited is not None and held is not None and not held.detached:
+            await self.opened(m.RequestOpened(request=held.request, parent=held.parent))
+
+    def _unsent(self) -> RequestView | None:
+        """The request of the open turn that was answered while no process waited, and not sent since."""
+        view = self._view()
+        unsent = [held for held in view.requests if held.answer is not None and not (held.sent or held.request.limit)]
+        return next((held for held in unsent if held.turn == view.turn), None)
+
     # ------------------------------------------------------------------------------------- asked again
 
     async def _asked(self, event: m.RequestOpened, parking: Parking) -> list[Event]:

@@ -34,6 +34,7 @@ from footplate.runtime.folder_config import McpConfig
 from footplate.runtime.limits import Limits
 from footplate.runtime.log import SessionLog, Subscription
 from footplate.runtime.mailbox import Mailbox
+from footplate.runtime.records import with_token
 from footplate.runtime.rejoining import Rejoin
 from footplate.runtime.requests import RequestBook
 from footplate.runtime.resumption import Resumption
@@ -94,12 +95,14 @@ class Session:
         self._desk.rejoin()
         self._desk.take_up()
         await self._conductor.rejoin(rejoin)
+        self._resumption.rejoin()
         await self._conductor.tell_state()
 
     async def _catch_up(self) -> None:
         """Wait until the agent has answered: by then all that it said before is in the log."""
         while (agent := self._conductor.agent) is not None and not agent.ready:  # noqa: ASYNC110  rare, and short
             await asyncio.sleep(CATCH_UP_S)
+        await self._mailbox.do(self._resumption.rejoined)
         await self._mailbox.do(self._conductor.rejoined)
 
     def retire(self) -> None:
@@ -327,7 +330,7 @@ class Session:
     async def _begin_close(self, reason: str) -> None:
         self._conductor.over = True
         self._resumption.closing = True
-        left = [m.PromptWithdrawn(prompt=each.id, reason="closed") for each in self.view().queue]
+        left = [m.PromptWithdrawn(prompt=each.id, reason="closed") for each in self._conductor.waiting()]
         await self._log.publish(left, source="bridge")
         await self._resumption.end_turn(reason or "the session was closed", unanswered=True)
         await self._desk.close(reason or "the session was closed")
@@ -360,7 +363,8 @@ class Session:
 
     async def _take(self, batch: list[Event]) -> None:
         renamed = map(self._desk.rename, join_deltas(batch))
-        events = [event for event in renamed if event is not None and self._is_news(event)]
+        view = self._log.outline()
+        events = [with_token(event, view) for event in renamed if event is not None and self._is_news(event)]
         if self._resumption.concerns(events):
             events = await self._resumption.receive(events)
         for event in events:
@@ -376,8 +380,13 @@ class Session:
             await self._conductor.tell_state()
 
     def _is_news(self, event: Event) -> bool:
-        """Every process says at its start which commands and options it has; once is enough."""
+        """Every process says at its start which commands and options it has, at its end what it had not begun.
+
+        Once is enough.
+        """
         match event:
+            case m.PromptWithdrawn():
+                return any(each.id == event.prompt for each in self._log.outline().queue)
             case m.CommandsChanged():
                 return event.commands != self._log.outline().commands
             case m.ConfigChanged():

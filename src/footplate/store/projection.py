@@ -179,19 +179,13 @@ def _engine_attached(draft: _Draft, event: m.EngineAttached, _at: Stamp) -> None
         mode=event.mode or before.mode,
         cwd=event.cwd or before.cwd,
     )
-    if event.reason == "reattached":
-        _mark(draft, detached=False)
 
 
 def _engine_detached(draft: _Draft, _event: m.EngineDetached, _at: Stamp) -> None:
     draft.row = replace(draft.row, attached=False)
-    _mark(draft, detached=True)
-
-
-def _mark(draft: _Draft, *, detached: bool) -> None:
     for request in tuple(draft.pending.values()):
-        if request.detached != detached:
-            draft.set(replace(request, detached=detached))
+        if not request.detached:
+            draft.set(replace(request, detached=True))
 
 
 def _state_changed(draft: _Draft, event: m.StateChanged, _at: Stamp) -> None:

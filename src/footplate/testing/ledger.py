@@ -128,9 +128,6 @@ class Ledger:
     def _attached(self, event: m.EngineAttached) -> None:
         self.attached = True
         self.engine_session = event.engine_session_id
-        if event.reason == "reattached":
-            for entry in self.requests.values():
-                entry.detached = False
 
     def _detached(self, event: m.EngineDetached) -> None:
         self.attached = False

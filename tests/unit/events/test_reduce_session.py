@@ -219,10 +219,16 @@ def test_a_steered_prompt_belongs_to_the_turn_that_runs() -> None:
     assert script.view().turns[0].prompts == ("a", "b")
 
 
-def test_a_request_is_attached_again_with_the_process_that_asked_it() -> None:
-    script = log() >> RequestOpened(request=ASK) >> EngineDetached(reason="service restart")
+def test_a_request_of_a_process_that_is_gone_stays_detached_when_a_later_one_outlives_a_service() -> None:
+    script = log() >> RequestOpened(request=ASK) >> EngineDetached(reason="killed")
+    script >> EngineAttached(engine="claude", engine_session_id=EngineSessionId("e1"), reason="resumed")
     script >> EngineAttached(engine="claude", engine_session_id=EngineSessionId("e1"), reason="reattached")
-    assert script.view().requests == (RequestView(request=ASK, opened_at=3.0),)
+    assert script.view().requests == (RequestView(request=ASK, opened_at=3.0, detached=True),)
+
+
+def test_a_request_is_attached_again_by_the_process_that_asks_it_again() -> None:
+    script = log() >> RequestOpened(request=ASK) >> EngineDetached(reason="killed") >> RequestOpened(request=ASK)
+    assert [held.detached for held in script.view().requests] == [False]
 
 
 def test_only_the_latest_closed_requests_are_kept() -> None:

@@ -23,15 +23,17 @@ class Attachment:
         self._reason: AttachReason = "started" if resume is None else ("forked" if fork else "resumed")
         self._session: EngineSessionId | None = None
         self._described = False
+        self._version = ""
         self._model = ""
         self._mode = ""
         self._complained = False
         self.clearing = False
         self.mismatch = ""
 
-    def rejoin(self, *, model: str, mode: str) -> None:
+    def rejoin(self, *, version: str, model: str, mode: str) -> None:
         """The process goes on, and we with it: the session that was asked for is attached again."""
         self._reason = "reattached"
+        self._version = version
         self._model, self._mode = model, mode
         self.assume()
 
@@ -54,7 +56,12 @@ class Attachment:
         """Words name their session before any init did."""
         if self._session is None and session:
             self._attach(
-                EngineAttached(engine=self._engine, engine_session_id=self._enter(session), reason=self._reason)
+                EngineAttached(
+                    engine=self._engine,
+                    engine_session_id=self._enter(session),
+                    reason=self._reason,
+                    version=self._version,
+                )
             )
 
     def assume(self) -> None:

@@ -55,6 +55,7 @@ class ClaudeConversation:
         self._standing = options.standing
         self._rejoined = options.standing if options.standing is not None and options.standing.living else None
         self._granted = bool(options.grants)
+        self._installed = version
         self._version = features.parse_version(version)
         self._translator = Translator(
             engine=ENGINE,
@@ -113,7 +114,7 @@ class ClaudeConversation:
         """`initialize`: its answer tells that the CLI is ready, and what it offers."""
         events = self._translator.fresh()
         if self._standing is not None:
-            self._translator.take_over(self._standing)
+            self._translator.take_over(self._standing, version=self._installed)
         remark = features.remark(self._version)
         if remark is not None:
             self._translator.tell(remark)

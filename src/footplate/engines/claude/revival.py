@@ -40,6 +40,10 @@ class ClaudeParking:
     def __init__(self, profile: str = "") -> None:
         self._profile = profile
 
+    def knows(self, place: Place) -> bool:
+        """Whether its file is there."""
+        return self._find(place) is not None
+
     def sum_rules(self, place: Place) -> str:
         """A sum over the files with permission rules."""
         return rules_digest(self._config(place), place.cwd)

@@ -144,8 +144,8 @@ class Translator:
             self._turns.lose(ending, prompted=self._prompted)
         return out
 
-    def take_over(self, standing: Standing) -> None:
-        """Go on with what is open in the log. A living process is attached again at once."""
+    def take_over(self, standing: Standing, *, version: str = "") -> None:
+        """Go on with what is open in the log. A living process, of that version, is attached again at once."""
         self._ledger.take_over(standing)
         self._prompts.take_over(standing)
         self._messages.take_over(standing)
@@ -154,7 +154,7 @@ class Translator:
             if asked.answer is not None:
                 self.answered(asked.request.id, denied=denies(asked.request, asked.answer))
         if standing.living:
-            self._attachment.rejoin(model=standing.model, mode=standing.mode)
+            self._attachment.rejoin(version=version, model=standing.model, mode=standing.mode)
 
     def sent(self, prompt: PromptId, *, clears: bool = False) -> None:
         """A prompt was written to the CLI; `clears` when it is `/clear`, which begins a new session."""

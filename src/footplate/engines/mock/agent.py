@@ -195,7 +195,8 @@ class Agent:
             session = self._sessions[params.session_id] = Session(params.session_id, saved)
         for exchange in session.exchanges:
             await self._peer.update(session.id, UserMessageChunk(content=TextContent(text=exchange.prompt)))
-            await self._peer.update(session.id, AgentMessageChunk(content=TextContent(text=exchange.answer)))
+            if exchange.answer:
+                await self._peer.update(session.id, AgentMessageChunk(content=TextContent(text=exchange.answer)))
         return LoadSessionResponse(modes=session.modes(), config_options=session.config_options())
 
     async def list_sessions(self, message: jsonrpc.Envelope) -> ListSessionsResponse:
@@ -267,6 +268,8 @@ class Agent:
     ) -> None:
         async with session.turn:
             prompt = self._prompt(session, params)
+            session.begin(prompt.text)
+            self._memory.save(session.id, session.saved())
             turn = Turn(
                 self._peer,
                 session,
@@ -278,20 +281,20 @@ class Agent:
             try:
                 response = await turn.play(choose_script(prompt))
             except Refusal as refusal:
-                self._close(session, prompt, turn)
+                self._close(session, turn)
                 await self._peer.refuse(rpc_id, refusal)
             except Stop as stop:
-                self._close(session, prompt, turn)
+                self._close(session, turn)
                 if not self.ended.done():
                     self.ended.set_result(stop.code)
             else:
-                self._close(session, prompt, turn)
+                self._close(session, turn)
                 await self._peer.answer(rpc_id, response)
 
-    def _close(self, session: Session, prompt: Prompt, turn: Turn) -> None:
+    def _close(self, session: Session, turn: Turn) -> None:
         """The turn is over: nothing can cancel it any more, and it is history."""
         session.cancels.pop(0)
-        session.remember(prompt.text, turn.answer)
+        session.remember(turn.answer)
         self._memory.save(session.id, session.saved())
 
     def _prompt(self, session: Session, params: PromptRequest) -> Prompt:

@@ -84,9 +84,11 @@ class FolderMemory:
             return None
 
     def save(self, session: str, saved: Saved) -> None:
-        """Keep it."""
+        """Keep it: as a whole, also when we are killed meanwhile."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        (self._folder / f"{session}.json").write_bytes(msgspec.json.encode(saved))
+        fresh = self._folder / f"{session}.json.new"
+        fresh.write_bytes(msgspec.json.encode(saved))
+        fresh.replace(self._folder / f"{session}.json")
 
     def ids(self) -> list[str]:
         """Every id that something is kept of."""
@@ -153,9 +155,13 @@ class Session:
             self.effort = value
         return True
 
-    def remember(self, prompt: str, answer: str) -> None:
-        """Add an exchange to the history."""
-        self.exchanges.append(Exchange(prompt, answer[:KEPT_ANSWER]))
+    def begin(self, prompt: str) -> None:
+        """Add an exchange to the history, before anything is said in it: its number is used up."""
+        self.exchanges.append(Exchange(prompt))
+
+    def remember(self, answer: str) -> None:
+        """Complete the exchange that began last."""
+        self.exchanges[-1] = Exchange(self.exchanges[-1].prompt, answer[:KEPT_ANSWER])
 
     def saved(self) -> Saved:
         """What is to be kept of it."""

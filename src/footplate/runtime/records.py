@@ -1,0 +1,42 @@
+"""The engine's own record of a session's conversation, which may be missing: then the conversation begins anew.
+
+An agent that is killed in its first moments has written nothing down, and cannot be asked to continue that. A
+conversation that a person named and that was never there is another matter: the engine refuses it, in its own words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec.structs import replace
+
+from footplate.engines.base import Engine, Options
+from footplate.engines.parking import CanPark, Place
+from footplate.events import model as m
+from footplate.events.ids import EngineSessionId
+from footplate.events.model import Event
+from footplate.events.view import SessionView, UserItem
+
+FORGOTTEN = "The agent has no record of the conversation so far: it begins anew and does not know what was said before."
+
+
+def is_missing(engine: Engine, view: SessionView, options: Options, environ: Mapping[str, str]) -> bool:
+    """Whether the conversation that was attached before is not there any more. Looks at files."""
+    if options.resume is None or options.fork or not view.version or not isinstance(engine, CanPark):
+        return False
+    session, environ = EngineSessionId(options.resume), {**environ, **options.env}
+    place = Place(session=session, cwd=options.cwd, environ=environ, profile=options.profile)
+    return not engine.parking.knows(place)
+
+
+def begin_anew(view: SessionView) -> list[Event]:
+    """What is told of it: nothing where the agent had not said anything yet."""
+    said = any(not isinstance(item, UserItem) for item in view.items)
+    return [m.Notice(level="warning", text=FORGOTTEN, code="conversation_lost")] if said else []
+
+
+def with_token(event: Event, view: SessionView) -> Event:
+    """The end of a turn whose process never came as far as the conversation: that is still the one to go on with."""
+    if isinstance(event, m.TurnEnded) and event.resume is None and view.version:
+        return replace(event, resume=view.resume)
+    return event
