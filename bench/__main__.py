@@ -11,8 +11,26 @@ from typing import Final
 
 import msgspec
 
-from bench import appends, idle, interrupt, journals, keeper, memory, roster, rounds, startup, streams, table, warm
+from bench import (
+    appends,
+    fanout,
+    files,
+    idle,
+    interrupt,
+    journals,
+    keeper,
+    memory,
+    prompts,
+    roster,
+    rounds,
+    serving,
+    startup,
+    streams,
+    table,
+    warm,
+)
 from bench.goals import Verdict, judge
+from bench.servers import contestants
 from bench.sheet import Sheet, render_sheet
 from bench.stage import Report, Stage
 from bench.streams import Stream
@@ -20,6 +38,7 @@ from bench.streams import Stream
 NAMES: Final = (
     *("deltas", "mixed", "results", "memory", "startup", "appends", "journals"),
     *("warm", "idle", "interrupt", "keeper"),
+    *("prompts", "fanout", "files", "serving"),
 )
 
 
@@ -38,6 +57,10 @@ class Scale(msgspec.Struct, frozen=True, kw_only=True):
     idle: idle.Scale = idle.Scale()
     interrupt: interrupt.Scale = interrupt.Scale()
     keeper: keeper.Scale = keeper.Scale()
+    prompts: prompts.Scale = prompts.Scale()
+    fanout: fanout.Scale = fanout.Scale()
+    files: files.Scale = files.Scale()
+    serving: serving.Scale = serving.Scale()
 
 
 QUICK: Final = Scale(
@@ -53,6 +76,10 @@ QUICK: Final = Scale(
     idle=idle.QUICK,
     interrupt=interrupt.QUICK,
     keeper=keeper.QUICK,
+    prompts=prompts.QUICK,
+    fanout=fanout.QUICK,
+    files=files.QUICK,
+    serving=serving.QUICK,
 )
 
 
@@ -124,6 +151,10 @@ def _sheets(scale: Scale, stage: Stage) -> dict[str, Callable[[], Sheet]]:
         "idle": lambda: idle.measure_idle(stage, scale.idle),
         "interrupt": lambda: interrupt.measure_interrupt(stage, scale.interrupt),
         "keeper": lambda: keeper.measure_keeper(stage, scale.keeper),
+        "prompts": lambda: prompts.measure_prompts(scale.prompts, contestants(stage)),
+        "fanout": lambda: fanout.measure_fanout(scale.fanout, contestants(stage)),
+        "files": lambda: files.measure_files(stage, scale.files, contestants(stage)),
+        "serving": lambda: serving.measure_serving(scale.serving, contestants(stage)),
     }
 
 

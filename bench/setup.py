@@ -18,6 +18,8 @@ PEERS: Final = Path(__file__).with_name("peers")
 VENV: Final = PEERS / ".venv"
 PYTHON: Final = VENV / "bin" / "python"
 TYPESCRIPT: Final = PEERS / "node_modules" / "@anthropic-ai" / "claude-agent-sdk" / "package.json"
+SERVER: Final = PEERS / "server"
+SERVER_PACKAGE: Final = "@sandbox-agent/cli"
 INSTALL_S: Final = 600
 
 
@@ -45,6 +47,19 @@ def typescript_sdk() -> str:
     if not TYPESCRIPT.exists() or _version_of(TYPESCRIPT) != wanted:
         _install([program("npm"), "ci", "--prefix", str(PEERS), "--loglevel=error"])
     return _version_of(TYPESCRIPT)
+
+
+def server() -> Path:
+    """The program of the other server, installed if need be. Raises `NotMeasured`."""
+    wanted = msgspec.json.decode((SERVER / "package.json").read_bytes())["dependencies"][SERVER_PACKAGE]
+    installed = SERVER / "node_modules" / SERVER_PACKAGE / "package.json"
+    if not installed.exists() or _version_of(installed) != wanted:
+        _install([program("npm"), "ci", "--prefix", str(SERVER), "--loglevel=error"])
+    found = sorted((SERVER / "node_modules" / "@sandbox-agent").glob("cli-*/bin/sandbox-agent"))
+    if not found:
+        raise NotMeasured(f"{SERVER_PACKAGE} {wanted} has no program for this machine")
+    found[0].chmod(0o755)  # what its own install script would do; none are run
+    return found[0]
 
 
 def program(name: str) -> str:
@@ -75,9 +90,9 @@ def _install(argv: Sequence[str]) -> None:
 
 
 def main() -> int:
-    """Install both and say which versions there are."""
+    """Install all of them and say what there is."""
     missing = 0
-    for install in (python_sdk, typescript_sdk):
+    for install in (python_sdk, typescript_sdk, server):
         try:
             print(f"{install.__name__}: {install()}")
         except NotMeasured as why:

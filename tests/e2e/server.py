@@ -89,6 +89,7 @@ def running_server(
         "PATH": MINIMAL_PATH,
         "FOOTPLATE_DATA_DIR": str(folder / "data"),
         "FOOTPLATE_MOCK_PACE_MS": "0",
+        "FOOTPLATE__RUNTIME__REATTACH_GRACE_S": "0",
         **(env or {}),
     }
     process = subprocess.Popen(

@@ -148,13 +148,26 @@ async def test_an_idle_agent_is_taken_over_and_used(lives: Lives) -> None:
     session = await first.prompt(script("One."))
     await first.ended(session)
     pids = await kept(lives.world)
-    await first.terminate()
+    await first.kill()
     second = await lives.begin()
     assert second.rejoined == (session,)
     await second.watch(session)
     await second.order("prompt", session=session, text=script("Two."))
     await second.see(session, m.TurnEnded, lambda event: event.answer == "Two.")
     assert await kept(lives.world) == pids
+    assert check_log(second.envelopes[session]) == []
+
+
+async def test_an_idle_agent_is_not_left_behind_by_a_service_that_stops_in_order(lives: Lives) -> None:
+    first = await lives.begin()
+    session = await first.prompt(script("One."))
+    await first.ended(session)
+    await first.terminate()
+    second = await lives.begin()
+    assert second.rejoined == ()
+    await second.watch(session)
+    await second.order("prompt", session=session, text=script("Two."))
+    await second.see(session, m.TurnEnded, lambda event: event.answer == "Two.")
     assert check_log(second.envelopes[session]) == []
 
 

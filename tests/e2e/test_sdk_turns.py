@@ -60,9 +60,9 @@ def test_the_sdk_drives_sessions_of_the_mock_agent(tmp_path: Path) -> None:
 
 def test_the_sdk_drives_sessions_of_the_real_cli(world: World, tmp_path: Path) -> None:
     run = script(tool("Bash", {"command": "touch made; echo ran"}), "It said: $LAST")
-    slow = script(tool("Bash", {"command": "sleep 61; echo never"}), "never")
+    slow = script(tool("Bash", {"command": "tail -f /dev/null"}), "never")
     with running_server(tmp_path, env=world.env) as server:
-        found = drive(server, world.work, "claude", [script("Hello"), run], hang=slow, sign="sleep 61")
+        found = drive(server, world.work, "claude", [script("Hello"), run], hang=slow, sign="tail -f")
     check(found)
     assert found["text"] == "HelloIt said: ran"
     assert (world.work / "made").exists()

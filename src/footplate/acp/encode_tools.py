@@ -63,6 +63,15 @@ class Shown:
         self.running = not event.pending and event.input is not None
         self.streamed = False
 
+    def learn(self, event: ToolUpdated) -> bool:
+        """Take in more of the call; whether it begins to run with this."""
+        self.title = event.title or self.title
+        self.detail = event.detail or self.detail
+        self.input = event.input if event.input is not None else self.input
+        begins = not self.running and bool(event.output_delta or event.elapsed_s is not None)
+        self.running = self.running or begins
+        return begins
+
 
 class ToolEncoder:
     """The tool calls of one session, for one kind of client."""
@@ -95,12 +104,8 @@ class ToolEncoder:
         shown = self._open.get(event.call)
         if shown is None or shown.event.kind == "todo":
             return []
-        shown.title = event.title or shown.title
-        shown.detail = event.detail or shown.detail
-        shown.input = event.input if event.input is not None else shown.input
+        begins = shown.learn(event)
         known = event.detail is not None or event.input is not None or bool(event.title)
-        begins = not shown.running and bool(event.output_delta or event.elapsed_s is not None)
-        shown.running = shown.running or begins
         output = event.output_delta if self._has_terminal(shown) else ""
         if not (known or begins or output or event.elapsed_s is not None):
             return []

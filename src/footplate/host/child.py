@@ -104,6 +104,7 @@ class Process:
 
     async def write(self, data: bytes) -> None:
         """Write to stdin, never torn by another writer; raises `EngineGone` when nobody can read it."""
+        self._stdout.expect()
         await self._stdin.write(data)
 
     def close_stdin(self) -> None:

@@ -20,6 +20,7 @@ from footplate.errors import DiskFull, FileFailed, FootplateError, PathRefused, 
 from .beneath import O_PATH, holds, open_beneath
 
 FOLDER: Final = O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
+LOOKS: Final = 20
 
 REFUSALS: Final = {
     errno.ENOENT: "path not found",
@@ -111,7 +112,7 @@ class Grounds:
     def is_home(self, place: Place) -> bool:
         """Whether the place is the home itself, however it is written: it is neither removed nor moved."""
         folder, name = posixpath.split(posixpath.normpath(place.shown))
-        return posixpath.join(os.path.realpath(folder), name) in (self.home, os.path.realpath(self.home))
+        return posixpath.join(_real(folder), name) in (self.home, _real(self.home))
 
     def _beginning(self) -> str:
         """Where one begins who names no path: the home, or the first folder that may be touched if the home may not."""
@@ -141,7 +142,7 @@ class Grounds:
             if problem.errno != errno.EXDEV:
                 raise
             # A link with an absolute target is refused even if it stays inside: go where it leads, without links.
-            real = os.path.realpath(posixpath.join(root.path, inner))
+            real = _real(posixpath.join(root.path, inner))
             here = os.path.realpath(root.path)
             if not holds(here, real):
                 raise self._outside(shown) from None
@@ -187,6 +188,16 @@ class Grounds:
     def _outside(self, shown: str) -> PermissionDenied:
         folders = ", ".join(root.path for root in self.roots or ()) or "none"
         return PermissionDenied(f"{shown} is outside of what may be touched; the folders are: {folders}")
+
+
+def _real(path: str) -> str:
+    """The path without links. One that becomes another kind of thing between two looks is looked at again."""
+    for _ in range(LOOKS):
+        try:
+            return os.path.realpath(path)
+        except OSError:
+            continue
+    raise PathRefused("path changes while it is looked at", path)
 
 
 def _above(place: Place) -> Place:

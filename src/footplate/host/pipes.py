@@ -27,7 +27,8 @@ class LinePipe:
     """stdout: hands over whatever whole lines have come, as one block; stops reading when nobody takes them.
 
     To wake up costs more than to read a line. So a line is handed over as it comes, but when the next one is close
-    behind it, those after it are left to gather for a moment. A pipe that is full is read without a pause.
+    behind it, those after it are left to gather for a moment. A pipe that is full is read without a pause. What comes
+    after the agent was told something may be the answer to that, and is not left to gather.
 
     `ahead` is a file with what came before: it is read first, and `on_direct` is called before the pipe itself is.
     """
@@ -88,6 +89,14 @@ class LinePipe:
             finally:
                 self._reader = None
         return self._take()
+
+    def expect(self) -> None:
+        """Say that an answer may come: the next lines are handed over as if none had come before them."""
+        self._read_at = -self._gather_s
+        if self._gathering is not None:
+            self._gathering.cancel()
+            self._gathering = None
+            self._resume()
 
     def last_call(self) -> None:
         """Say that whoever could write is dead: when the pipe is empty, that is the end."""

@@ -168,11 +168,18 @@ class Hub:
             await self.forget(session)
 
     async def detach(self) -> None:
-        """Let go of every session and leave the agents to the keeper: the next service goes on with them."""
+        """Let go of every session and leave the agents that work to the keeper: the next service goes on with them.
+
+        One that has nothing to do is ended; the next prompt resumes it by its id.
+        """
         await self._stop()
         live, self._live = self._live, {}
-        for session in live.values():
-            await session.detach()
+        await asyncio.gather(*(each.detach() if each.working else each.shut() for each in live.values()))
+
+    @property
+    def working(self) -> int:
+        """How many agents have something to do, or wait for an answer."""
+        return sum(each.working for each in self._live.values())
 
     async def drain(self, patience_s: float) -> bool:
         """Wait until no turn runs; False when some still do after so many seconds. Nothing new is begun meanwhile."""
@@ -226,9 +233,6 @@ class Hub:
         async for envelope in self._read(session):
             reducer.apply(envelope)
         opened = self._log(lease, reducer)
-        closed = opened.view().state == "closed"
-        if closed and rejoin is not None:
-            raise SessionOver(session)
         session_again = Session(self._services, self._engine(spec.engine), spec, opened)
         try:
             await self._take_up(session_again, rejoin)

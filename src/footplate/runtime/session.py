@@ -130,6 +130,11 @@ class Session:
         return self._conductor.busy
 
     @property
+    def working(self) -> bool:
+        """Whether its agent has something to do: a turn, which may wait for an answer, or a background task."""
+        return self.attached and (self.busy or any(task.status == "running" for task in self.view().tasks))
+
+    @property
     def attached(self) -> bool:
         """Whether an agent process lives."""
         return self._conductor.agent is not None

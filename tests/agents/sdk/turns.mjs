@@ -22,12 +22,6 @@ for (const text of prompts) {
     found.answers.push({ error: error.message });
   }
 }
-found.text = events
-  .map((event) => event.payload.params?.update)
-  .filter((update) => update?.sessionUpdate === "agent_message_chunk")
-  .map((update) => update.content.text)
-  .join("");
-
 await session.setMode("plan");
 found.mode = (await session.getModes()).currentModeId;
 await session.setMode("default");
@@ -47,6 +41,14 @@ while (!events.some((event) => event.sender === "agent" && JSON.stringify(event.
 }
 await client.destroySession(session.id); // the SDK's way to cancel
 found.cancelled = await hanging;
+
+const turned = events.findIndex((event) => event.payload.method === "session/set_mode");
+found.text = events
+  .slice(0, turned)
+  .map((event) => event.payload.params?.update)
+  .filter((update) => update?.sessionUpdate === "agent_message_chunk")
+  .map((update) => update.content.text)
+  .join("");
 
 found.order = events.map(({ sender, payload }) => ({
   sender,

@@ -71,6 +71,16 @@ async def test_lines_close_behind_the_second_wait_for_each_other_and_not_for_eve
     assert await pipe.read() is None
 
 
+async def test_what_may_be_an_answer_is_not_left_to_gather(ends: Ends) -> None:
+    pipe = ends.read_by(gather_s=NEVER)
+    for line in (b"one\n", b"two\n"):
+        ends.say(line)
+        await _read(pipe)
+    pipe.expect()
+    ends.say(b"answer\n")
+    assert await _read(pipe) == b"answer\n"
+
+
 async def test_every_line_of_a_trickle_comes_in_order(ends: Ends) -> None:
     pipe = ends.read_by(gather_s=0.001)
     seen = b""

@@ -35,7 +35,7 @@ async def test_only_the_hash_of_a_token_is_stored() -> None:
     issued = await (await Access.load(store)).issue(TokenRequest(name="phone"))
     page = await store.documents(TOKENS).list()
     assert issued.token.encode() not in page.items[0].body
-    assert issued.token.rpartition("_")[2].encode() not in page.items[0].body
+    assert issued.token.split("_", 2)[2].encode() not in page.items[0].body
 
 
 async def test_a_token_that_has_expired_is_refused_and_says_so() -> None:

@@ -15,10 +15,10 @@ from footplate.errors import InvalidValue, NotAcceptable, PermissionDenied, Requ
 from footplate.interfaces.http.call import MB, Call, Gone
 from footplate.interfaces.http.fan import frame
 from footplate.interfaces.http.routing import JSON
-from footplate.interfaces.http.sse import MEDIA
+from footplate.interfaces.http.sse import MEDIA, join_chunks
 from footplate.runtime.acp.connection import Answer, Connection, Waiting
 from footplate.runtime.acp.connections import Connections
-from footplate.runtime.acp.tape import Gap, TapeReader
+from footplate.runtime.acp.tape import Batch, TapeReader
 
 ASYNC: Final = "respond-async"
 BATCH: Final = "a batch; send one message at a time"
@@ -94,17 +94,14 @@ async def exchange(call: Call, door: Connections, connection: Connection, posted
 
 async def wait_for(call: Call, connection: Connection, waiting: Waiting) -> Answer:
     """The answer, unless the caller hangs up: then it stands on the stream. Raises `AnswerLate`, `Gone`."""
-    answering = asyncio.ensure_future(connection.answer(waiting, idle_s=call.api.acp.idle_s))
-    gone = asyncio.ensure_future(_hung_up(call))
+    gone = asyncio.create_task(_hung_up(call))
     try:
-        await asyncio.wait((answering, gone), return_when=asyncio.FIRST_COMPLETED)
-        if answering.done():
-            return answering.result()
-        raise Gone
+        answer = await connection.answer(waiting, idle_s=call.api.acp.idle_s, unless=gone)
     finally:
-        for task in (answering, gone):
-            task.cancel()
-        await asyncio.wait((answering, gone))
+        gone.cancel()
+    if answer is None:
+        raise Gone
+    return answer
 
 
 async def _hung_up(call: Call) -> None:
@@ -135,13 +132,18 @@ class TapeFeed:
 
     async def next(self) -> Sequence[bytes]:
         """What is ready."""
-        return [
-            frame(msgspec.json.encode(each), event="gap")
-            if isinstance(each, Gap)
-            else frame(each.body, event="message", number=each.number)
-            for each in await self._reader.next()
-        ]
+        found = await self._reader.next()
+        if found is None:
+            return ()
+        if not found.wire:
+            found.wire = join_chunks(_frames(found))
+        return found.wire
 
     def close(self) -> None:
         """No more is wanted."""
         self._reader.close()
+
+
+def _frames(found: Batch) -> list[bytes]:
+    told = [] if found.gap is None else [frame(msgspec.json.encode(found.gap), event="gap")]
+    return told + [b"event: message\nid: %d\ndata: %b\n\n" % (each.number, each.body) for each in found.messages]

@@ -31,7 +31,7 @@ from footplate.interfaces.http.routing import JSON, Routes
 from footplate.interfaces.http.sse import EventStream
 from footplate.runtime.acp.connection import Connection
 from footplate.runtime.acp.room import session_of
-from footplate.runtime.acp.tape import Gap, TapeReader
+from footplate.runtime.acp.tape import TapeReader
 from footplate.runtime.ulid import new_ulid
 
 routes = Routes("acp")
@@ -119,10 +119,9 @@ async def converse(call: Call, query: AgentQuery) -> None:
 
 
 async def _send(socket: WebSocket, reader: TapeReader) -> None:
-    while found := await reader.next():
-        for each in found:
-            if not isinstance(each, Gap):
-                await socket.send_text(each.body.decode())
+    while (found := await reader.next()) is not None:
+        for each in found.messages:
+            await socket.send_text(each.body.decode())
 
 
 async def _take(socket: WebSocket, connection: Connection) -> None:

@@ -11,6 +11,7 @@ from typing import Final
 from footplate.config.settings import Settings
 from footplate.engines.catalog import engine_names, make_engine
 from footplate.errors import FootplateError
+from footplate.runtime.service import Service
 from footplate.version import __version__
 
 ANYWHERE: Final = ("0.0.0.0", "::", "")
@@ -59,6 +60,23 @@ def render_start(url: str, *, data: str, token: str, line: str) -> str:
         lines += [f"  link     {link}", render_code(link)]
     lines += [f"  token    {line}", f"  data     {data}"]
     return "\n".join(lines)
+
+
+def render_found(service: Service) -> tuple[str, ...]:
+    """What an earlier service left: a line for each session whose agent went on, and for what was cleared away."""
+    rejoined = tuple(f"  rejoined session {session}: its agent went on meanwhile" for session in service.rejoined)
+    return (*rejoined, *(f"  found    {line}" for line in service.reaped.describe()))
+
+
+def render_leaving(service: Service) -> str:
+    """What becomes of the agents when we stop."""
+    busy = service.hub.working
+    if not busy:
+        return "no agent works"
+    grace = service.settings.runtime.reattach_grace_s
+    if grace <= 0:
+        return f"{busy} agents at work are ended"
+    return f"{busy} agents at work go on for {grace:g} s; `footplate serve` takes them over"
 
 
 async def find_engines(settings: Settings, environ: Mapping[str, str]) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
+from functools import cache
 from typing import TypeVar
 from urllib.parse import parse_qsl
 
@@ -123,7 +124,7 @@ def decode_json(raw: bytes, shape: type[T]) -> T:
 
 def decode_query(raw: bytes, shape: type[S]) -> S:
     """The query as the struct; a field that is a tuple takes every value of its name, any other the last."""
-    many = {field.encode_name: _takes_many(field.type) for field in msgspec.structs.fields(shape)}
+    many = _fields(shape)
     given: dict[str, object] = {}
     for name, value in parse_qsl(raw.decode("latin-1"), keep_blank_values=True):
         if many.get(name):
@@ -136,6 +137,12 @@ def decode_query(raw: bytes, shape: type[S]) -> S:
         return msgspec.convert(given, shape, strict=False)
     except msgspec.ValidationError as problem:
         raise InvalidValue("query", _shown(given), str(problem)) from problem
+
+
+@cache
+def _fields(shape: type[msgspec.Struct]) -> Mapping[str, bool]:
+    """The names of its fields, and whether each takes many values. To look them up costs more than to decode."""
+    return {field.encode_name: _takes_many(field.type) for field in msgspec.structs.fields(shape)}
 
 
 def _takes_many(kind: object) -> bool:

@@ -17,7 +17,14 @@ from footplate.config.settings import Settings, load_settings
 from footplate.errors import ConfigError, FootplateError, RequestError
 from footplate.interfaces.http.api import open_api
 from footplate.interfaces.http.app import build_app
-from footplate.interfaces.http.banner import WARNING, find_engines, reachable_url, render_start
+from footplate.interfaces.http.banner import (
+    WARNING,
+    find_engines,
+    reachable_url,
+    render_found,
+    render_leaving,
+    render_start,
+)
 from footplate.interfaces.http.guard import Cors
 from footplate.interfaces.http.operator import DEFAULT_PORT, Wanted, check_wanted, open_access
 from footplate.interfaces.http.request_log import LineFormatter
@@ -25,7 +32,7 @@ from footplate.interfaces.http.serving import Listening, Tls, bind, listen
 from footplate.runtime.backend import HubBackend
 from footplate.runtime.link import SOCKET_NAME, LinkServer
 from footplate.runtime.notify import Notifier
-from footplate.runtime.service import open_service
+from footplate.runtime.service import Service, open_service
 
 FAILED: Final = 1
 USAGE: Final = 2
@@ -41,7 +48,7 @@ async def run_server(wanted: Wanted, environ: Mapping[str, str], settings: Setti
     async with AsyncExitStack() as stack:
         listening = bind(wanted.host, wanted.port)
         stack.callback(listening.close)
-        service = await stack.enter_async_context(open_service(environ, settings))
+        service = await stack.enter_async_context(open_service(environ, settings, keep=wanted.keep))
         backend = HubBackend(service.hub, settings)
         await stack.enter_async_context(LinkServer.open(backend, service.data / SOCKET_NAME))
         await stack.enter_async_context(Notifier.open(service.services))
@@ -49,26 +56,41 @@ async def run_server(wanted: Wanted, environ: Mapping[str, str], settings: Setti
         api = await stack.enter_async_context(open_api(service, entry.access))
         app = build_app(api, wanted.doors(settings.http.allowed_hosts))
         server = await stack.enter_async_context(listen(app, api, listening, tls=wanted.tls))
-        stopped = _stop_by_signal(server)
+        signals = _stop_by_signal(server)
         url = reachable_url(server.url, wanted.host)
         click.echo(render_start(url, data=str(service.data), token=entry.token, line=entry.line))
         if wanted.no_token and wanted.public:
             click.echo(WARNING, err=True)
         click.echo(f"  engines  {'; '.join(await find_engines(settings, environ))}")
-        await stopped.wait()
-        click.echo("stopping: streams end, running calls are waited for")
+        for told in render_found(service):
+            click.echo(told)
+        await _stop(service, wanted.drain, await signals.get())
 
 
-def _stop_by_signal(server: Listening) -> asyncio.Event:
-    stopped = asyncio.Event()
+async def _stop(service: Service, drain: float | None, number: signal.Signals) -> None:
+    """Say what becomes of the agents. Ctrl-C is a person who is done: they end, too. Others may be a restart."""
+    if drain is None and number != signal.SIGINT:
+        click.echo(f"stopping: {render_leaving(service)}")
+        return
+    if drain:
+        click.echo(f"stopping: turns that run have {drain:g} s, then every agent is ended")
+    else:
+        click.echo("stopping: every agent is ended")
+    if not await service.drain(drain or 0.0) and drain:
+        click.echo("stopping: some turns did not end in time")
 
-    def stop() -> None:
+
+def _stop_by_signal(server: Listening) -> asyncio.Queue[signal.Signals]:
+    """The signals that came; the first of them stops the server."""
+    signals: asyncio.Queue[signal.Signals] = asyncio.Queue()
+
+    def stop(number: signal.Signals) -> None:
         server.stop()
-        stopped.set()
+        signals.put_nowait(number)
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        asyncio.get_running_loop().add_signal_handler(number, stop)
-    return stopped
+        asyncio.get_running_loop().add_signal_handler(number, stop, number)
+    return signals
 
 
 def set_up_logging(level: str, settings: Settings) -> None:
@@ -97,6 +119,8 @@ def _options(command: F) -> F:
         click.option("-C", "--cors-allow-credentials", "credentials", is_flag=True, help="Let them send credentials."),
         click.option("--tls-cert", default="", metavar="FILE", help="A certificate (PEM): serve HTTPS."),
         click.option("--tls-key", default="", metavar="FILE", help="Its key (PEM)."),
+        click.option("--drain", type=click.FloatRange(min=0), default=None, metavar="SECONDS",
+                     help="When stopped, wait so long for running turns, then end every agent; default: they go on."),
         click.option("--log-level", type=click.Choice(LEVELS), default="warning", show_default=True,
                      help="info: every call; debug: every frame of every agent."),
     ]  # fmt: skip
@@ -139,6 +163,9 @@ def serve_command(insecure_no_token: bool, **given: object) -> None:
     A token is asked for unless you say otherwise. The first start makes one and shows its link once; only
     a hash of it is kept. `footplate chat` on the same machine joins the sessions of the server.
 
+    Stopped by SIGTERM or killed, it interrupts no agent: those that work or wait for an answer go on, and
+    the next `footplate serve` takes them over. Ctrl-C ends them; --drain waits for them and ends them.
+
     \b
     Examples:
       footplate serve
@@ -146,7 +173,7 @@ def serve_command(insecure_no_token: bool, **given: object) -> None:
     """
     if insecure_no_token:
         given["no_token"] = True
-    _serve(_wanted(insecure=insecure_no_token, **given))  # type: ignore[arg-type]
+    _serve(_wanted(insecure=insecure_no_token, keep=True, **given))  # type: ignore[arg-type]
 
 
 @click.command("server", short_help="The same, as launchers of the sandbox-agent SDK call it.")

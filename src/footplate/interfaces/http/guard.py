@@ -7,6 +7,7 @@ is taken from our own address and from listed origins only, with or without a to
 
 from __future__ import annotations
 
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import Final
 from urllib.parse import parse_qsl
@@ -40,6 +41,7 @@ class Doors(msgspec.Struct, frozen=True, kw_only=True):
     cors: Cors = Cors()
 
 
+@lru_cache(maxsize=64)
 def is_loopback(host: str) -> bool:
     """Whether the name or address can only mean this machine."""
     name = host.lower().removesuffix(".")

@@ -27,9 +27,13 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     new_token: bool = False
     insecure: bool = False
     """Without a token, and reachable by others: the operator said so in as many words."""
+    keep: bool = False
+    """Whether agents outlive the server, until the next one takes them over."""
     tls: Tls | None = None
     cors: Cors = Cors()
     log_level: str = "warning"
+    drain: float | None = None
+    """End with the agents: how many seconds the turns that run are waited for. None: they go on without us."""
 
     def doors(self, allowed_hosts: tuple[str, ...]) -> Doors:
         """Who is let in."""

@@ -74,7 +74,7 @@ def bind(host: str, port: int) -> socket.socket:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, _, _, _, address = found[0]
-        return socket.create_server(
+        made = socket.create_server(
             address[:2] if family == socket.AF_INET else address, family=family, backlog=BACKLOG
         )
     except (OSError, UnicodeError) as problem:
@@ -82,6 +82,10 @@ def bind(host: str, port: int) -> socket.socket:
         raise ConfigError(
             f"{host}:{port}", reason, "choose another --host or --port, or end what listens there"
         ) from None
+    # Connections inherit it. asyncio sets it only where the protocol is named, which it is not here; without it the
+    # end of an answer waits for the acknowledgement of its head: 40 ms.
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return made
 
 
 @asynccontextmanager

@@ -18,7 +18,7 @@ from footplate.interfaces.http.api import Api
 from footplate.interfaces.http.fan import Fan, FanFeed, Numbered, frame
 from footplate.interfaces.http.wire import ABORT
 
-__all__ = ["MEDIA", "EventStream", "Fan", "FanFeed", "Feed", "Numbered", "frame"]
+__all__ = ["MEDIA", "EventStream", "Fan", "FanFeed", "Feed", "Numbered", "frame", "join_chunks"]
 
 HEARTBEAT: Final = b": heartbeat\n\n"
 MEDIA: Final = "text/event-stream"
@@ -85,7 +85,7 @@ class EventStream:
             if len(chunks) == 1:
                 await self._send(send, chunks[0])
                 continue
-            for body in _joined(chunks):
+            for body in join_chunks(chunks):
                 await self._send(send, body)
 
     async def _send(self, send: Send, body: bytes) -> None:
@@ -114,7 +114,7 @@ class EventStream:
                 return
 
 
-def _joined(chunks: Sequence[bytes]) -> list[bytes]:
+def join_chunks(chunks: Sequence[bytes]) -> list[bytes]:
     """The chunks put together, each piece of about the size that is written at once."""
     found: list[bytes] = []
     some: list[bytes] = []

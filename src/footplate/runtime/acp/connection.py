@@ -107,20 +107,20 @@ class Connection:
             raw = self._renamed(envelope) or raw
         await self._hand_on(raw)
 
-    async def answer(self, waiting: Waiting, *, idle_s: float) -> Answer:
+    async def answer(self, waiting: Waiting, *, idle_s: float, unless: asyncio.Future[None]) -> Answer | None:
         """Wait for the answer, however long, as long as there are signs of life. Raises `AnswerLate`.
 
-        While the agent waits for a person it is not silent: nothing is late then.
+        While the agent waits for a person it is not silent: nothing is late then. None when `unless` is done first.
         """
         loop = asyncio.get_running_loop()
         while not waiting.answer.done():
+            if unless.done():
+                return None
             quiet = loop.time() - self._active_at
-            if self._asked:
-                await asyncio.wait((waiting.answer,), timeout=idle_s)
-            elif quiet >= idle_s:
+            if not self._asked and quiet >= idle_s:
                 raise AnswerLate(self.agent, waiting.method, idle_s)
-            else:
-                await asyncio.wait((waiting.answer,), timeout=idle_s - quiet)
+            timeout = idle_s if self._asked else idle_s - quiet
+            await asyncio.wait((waiting.answer, unless), timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         answer = waiting.answer.result()
         await self.tape.delivered(answer.number)
         return answer

@@ -2,7 +2,8 @@
 
 A reader is a cursor: a slow one costs nobody anything, and one that comes back goes on where it says it was. What
 retention has cut from the journal in the meantime is told as a gap. Each message belongs to a stream: that of a
-session, or the connection's own (its name is empty).
+session, or the connection's own (its name is empty). Readers that stand at the same place share what comes next, so
+that it is put into the form of their wire once.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ import msgspec
 from footplate.store.base import Journal
 
 KEPT_BYTES: Final = 1_000_000
+SHARED: Final = 4
+"""From how many places at most what follows is kept for those who stand there."""
+
 FLUSH_S: Final = 2.0
 """How long an answer waits for the readers of what was sent before it."""
 
@@ -36,6 +40,16 @@ class Gap(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     last: int = msgspec.field(name="to")
 
 
+class Batch(msgspec.Struct, gc=False):
+    """What a reader is given at once, in order. `wire` belongs to whoever sends it: what it has made of it."""
+
+    messages: Sequence[Sent]
+    gap: Gap | None = None
+    """What is missing before the first of them."""
+
+    wire: Sequence[bytes] = ()
+
+
 class Message(msgspec.Struct, frozen=True, gc=False):
     """One message to be sent."""
 
@@ -52,6 +66,7 @@ class Tape:
         self._journal = journal
         self._kept: deque[Sent] = deque()
         self._size = 0
+        self._shared = _Shared(last)
         self._readers: set[TapeReader] = set()
         self._left: dict[str | None, int] = {}
         self._delivery: set[asyncio.Event] = set()
@@ -92,18 +107,28 @@ class Tape:
         """A reader of everything that is still there."""
         return self.reader(0)
 
-    async def read(self, after: int) -> tuple[Gap | None, Sequence[Sent]]:
-        """What follows a number, and what of it is lost."""
+    async def read(self, after: int) -> Batch:
+        """What follows a number, and what of it is lost. Those who ask for the same get the same."""
         if after > self.last:
-            return Gap(first=self.last + 1, last=after), ()
-        if self._kept and after >= self._kept[0].number - 1:
-            return None, [each for each in self._kept if each.number > after]
-        page = await self._journal.read(after)
-        lost = Gap(first=page.lost[0], last=page.lost[1]) if page.lost is not None else None
-        return lost, [_unpacked(entry.number, entry.body) for entry in page.entries]
+            return Batch((), Gap(first=self.last + 1, last=after))
+        if not self._kept or after < self._kept[0].number - 1:
+            page = await self._journal.read(after)
+            lost = Gap(first=page.lost[0], last=page.lost[1]) if page.lost is not None else None
+            return Batch([_unpacked(entry.number, entry.body) for entry in page.entries], lost)
+        shared = self._shared
+        if shared.last != self.last:
+            shared = self._shared = _Shared(self.last)
+        found = shared.batches.get(after)
+        if found is None:
+            found = Batch([self._kept[place] for place in range(after - self.last, 0)])
+            if len(self._readers) > 1 and len(shared.batches) < SHARED:
+                shared.batches[after] = found
+        return found
 
     async def delivered(self, number: int, patience: float = FLUSH_S) -> None:
         """Wait until everybody who reads along was given all up to this number; but not for one who lags."""
+        if all(reader.taken >= number for reader in self._readers):
+            return
         try:
             async with asyncio.timeout(patience):
                 while any(reader.taken < number for reader in self._readers):
@@ -125,6 +150,8 @@ class Tape:
     def forget(self, reader: TapeReader) -> None:
         """The reader has closed."""
         self._readers.discard(reader)
+        if not self._readers:
+            self._shared = _Shared(self.last)
         for bell in self._delivery:
             bell.set()
 
@@ -156,28 +183,34 @@ class TapeReader:
         self._bell = asyncio.Event()
         self._closed = False
 
-    async def next(self) -> Sequence[Sent | Gap]:
-        """What has come since, at least one; empty at the end."""
+    async def next(self) -> Batch | None:
+        """What has come since, at least one message or a gap; None at the end."""
         self.taken = self.cursor
         self._tape.noted(self)
         while not self._closed:
             self._bell.clear()
-            gap, found = await self._tape.read(self.cursor)
-            if gap is not None or found:
-                self.cursor = found[-1].number if found else gap.last if gap is not None else self.cursor
-                self.cursor = min(self.cursor, self._tape.last)
-                wanted = [each for each in found if self.stream in (None, each.stream)]
-                if gap is not None:
-                    return [gap, *wanted]
-                if wanted:
+            found = await self._tape.read(self.cursor)
+            if found.messages:
+                self.cursor = found.messages[-1].number
+            elif found.gap is not None:
+                self.cursor = min(found.gap.last, self._tape.last)
+            if found.messages or found.gap is not None:
+                wanted = self._wanted(found)
+                if wanted.gap is not None or wanted.messages:
                     return wanted
                 self.taken = self.cursor
                 self._tape.noted(self)
                 continue
             if self._tape.closed:
-                return ()
+                return None
             await self._bell.wait()
-        return ()
+        return None
+
+    def _wanted(self, found: Batch) -> Batch:
+        """What of it belongs to the stream."""
+        if self.stream is None:
+            return found
+        return Batch([each for each in found.messages if each.stream == self.stream], found.gap)
 
     def ring(self) -> None:
         """There is something new."""
@@ -188,6 +221,14 @@ class TapeReader:
         self._closed = True
         self._bell.set()
         self._tape.forget(self)
+
+
+class _Shared:
+    """What those who have had everything up to a number are given next, as long as nothing new comes."""
+
+    def __init__(self, last: int) -> None:
+        self.last = last
+        self.batches: dict[int, Batch] = {}
 
 
 def _packed(message: Message) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +16,7 @@ from footplate.config.settings import HttpSettings, Settings
 from footplate.errors import EndpointUnknown, InvalidValue, MethodNotAllowed, RequestError, WrongShape
 from footplate.interfaces.http.call import decode_json, decode_query
 from footplate.interfaces.http.routing import Routes, RouteTable
+from footplate.interfaces.http.serving import bind
 from tests.unit.interfaces.http.served import Served, serve
 
 
@@ -137,3 +139,10 @@ async def test_what_is_not_http_and_a_head_without_end_are_problems_too(tmp_path
     for answer in (garbage, large, slow):
         assert b"application/problem+json" in answer
     assert silent == b""
+
+
+def test_a_connection_sends_the_end_of_an_answer_without_waiting_for_an_acknowledgement() -> None:
+    with bind("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()):
+        taken, _ = listening.accept()
+        with taken:
+            assert taken.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

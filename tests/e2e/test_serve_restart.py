@@ -1,0 +1,66 @@
+"""`footplate serve` stopped or killed while an agent works: the next one goes on with it, over HTTP as before."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import httpx
+import pytest
+
+from footplate.testing.messages import script, tool
+from tests.e2e.server import RunningServer, running_server
+from tests.e2e.world import World, processes_with, wait_until_gone
+from tests.unit.interfaces.http.reading import post, stream
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
+
+TOKEN = "a-token-of-the-test"
+LIVES_ON = {"FOOTPLATE__RUNTIME__REATTACH_GRACE_S": "120"}
+ASKS = script(tool("Bash", {"command": "echo ran >> runs; echo ran"}), "It said: $LAST")
+
+
+def reach(server: RunningServer) -> httpx.AsyncClient:
+    headers = {"authorization": f"Bearer {TOKEN}"}
+    return httpx.AsyncClient(base_url=server.url, headers=headers, timeout=60, trust_env=False)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+async def test_a_request_is_answered_at_the_next_server(world: World, tmp_path: Path, number: signal.Signals) -> None:
+    env = {**world.env, **LIVES_ON}
+    with running_server(tmp_path, "--token", TOKEN, env=env) as first:
+        async with reach(first) as client:
+            session = (await post(client, "/api/sessions", 201, engine="claude", cwd=str(world.work)))["id"]
+            async with stream(client, f"/api/sessions/{session}/events") as events:
+                await post(client, f"/api/sessions/{session}/prompt", 202, content=ASKS)
+                told = await events.until_event("RequestOpened")
+        request = told[-1].data["event"]["request"]["id"]
+        first.process.send_signal(number)
+        first.process.wait(60)
+    if number == signal.SIGTERM:
+        assert "1 agents at work go on for 120 s; `footplate serve` takes them over" in first.output
+    with running_server(tmp_path, "--token", TOKEN, "--drain", "30", env=env) as second:
+        second.wait_for(lambda lines: any(f"rejoined session {session}" in line for line in lines))
+        async with reach(second) as client, stream(client, f"/api/sessions/{session}/events") as events:
+            await post(client, f"/api/requests/{request}/answer", behavior="allow")
+            ended = (await events.until_event("TurnEnded"))[-1].data["event"]
+        assert ended["answer"] == "It said: ran"
+        assert second.stop() == 0
+    assert (world.work / "runs").read_text() == "ran\n"
+    wait_until_gone(str(tmp_path))
+
+
+async def test_with_drain_a_turn_is_waited_for_and_nothing_is_left(world: World, tmp_path: Path) -> None:
+    slow = script(tool("Bash", {"command": "touch made; sleep 2; echo slow"}), "It said: $LAST")
+    with running_server(tmp_path, "--token", TOKEN, "--drain", "60", env={**world.env, **LIVES_ON}) as server:
+        async with reach(server) as client:
+            made = await post(client, "/api/sessions", 201, engine="claude", cwd=str(world.work))
+            async with stream(client, f"/api/sessions/{made['id']}/events") as events:
+                await post(client, f"/api/sessions/{made['id']}/prompt", 202, content=slow)
+                request = (await events.until_event("RequestOpened"))[-1].data["event"]["request"]["id"]
+                await post(client, f"/api/requests/{request}/answer", behavior="allow")
+        assert server.stop(within=90) == 0
+    assert "stopping: turns that run have 60 s" in server.output
+    assert "did not end in time" not in server.output
+    wait_until_gone(str(tmp_path))
+    assert not processes_with(str(tmp_path))

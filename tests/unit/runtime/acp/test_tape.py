@@ -1,0 +1,97 @@
+"""The tape of a connection: what readers share, and what each of them is given by its own place."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from footplate.runtime.acp import tape as tapes
+from footplate.runtime.acp.tape import Batch, Gap, Message, Tape, TapeReader
+from footplate.store.memory import MemoryStore
+
+DEADLINE_S = 30
+
+
+@pytest.fixture
+async def tape() -> Tape:
+    return await Tape.open(MemoryStore().journal("acp/test"))
+
+
+async def say(tape: Tape, *texts: str, stream: str = "") -> None:
+    await tape.write([Message(text.encode(), stream) for text in texts])
+
+
+async def given(reader: TapeReader) -> Batch:
+    async with asyncio.timeout(DEADLINE_S):
+        found = await reader.next()
+    assert found is not None
+    return found
+
+
+def told(found: Batch) -> list[tuple[int, bytes]]:
+    return [(each.number, each.body) for each in found.messages]
+
+
+async def test_readers_at_the_same_place_share_what_comes_next(tape: Tape) -> None:
+    await say(tape, "a", "b")
+    one, other = tape.reader(0), tape.reader(0)
+    first, second = await given(one), await given(other)
+    assert first is second
+    assert told(first) == [(1, b"a"), (2, b"b")]
+    await say(tape, "c")
+    assert await given(one) is await given(other)
+    one.close()
+    other.close()
+
+
+async def test_a_reader_from_elsewhere_gets_what_follows_its_own_number(tape: Tape) -> None:
+    await say(tape, "a", "b", "c")
+    readers = [tape.reader(after) for after in range(3)]
+    assert [told(await given(reader)) for reader in readers] == [
+        [(1, b"a"), (2, b"b"), (3, b"c")],
+        [(2, b"b"), (3, b"c")],
+        [(3, b"c")],
+    ]
+    for reader in readers:
+        reader.close()
+
+
+async def test_a_reader_of_one_stream_is_given_no_other(tape: Tape) -> None:
+    all_of_it, own = tape.reader(0), tape.reader(0, stream="s")
+    await say(tape, "a")
+    await say(tape, "b", stream="s")
+    assert told(await given(all_of_it)) == [(1, b"a"), (2, b"b")]
+    assert told(await given(own)) == [(2, b"b")]
+    all_of_it.close()
+    own.close()
+
+
+async def test_what_is_no_longer_in_memory_is_read_from_the_journal(
+    tape: Tape, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tapes, "KEPT_BYTES", 2)
+    await say(tape, "a", "b", "c", "d")
+    late, prompt = tape.reader(0), tape.reader(3)
+    assert told(await given(late)) == [(1, b"a"), (2, b"b"), (3, b"c"), (4, b"d")]
+    assert told(await given(prompt)) == [(4, b"d")]
+    late.close()
+    prompt.close()
+
+
+async def test_a_number_that_was_never_given_out_is_told_as_a_gap(tape: Tape) -> None:
+    await say(tape, "a")
+    reader = tape.reader(5)
+    assert (await given(reader)).gap == Gap(first=2, last=5)
+    await say(tape, "b")
+    assert told(await given(reader)) == [(2, b"b")]
+    reader.close()
+
+
+async def test_a_tape_that_is_closed_ends_its_readers_when_they_have_everything(tape: Tape) -> None:
+    reader = tape.reader(0)
+    await say(tape, "a")
+    tape.close()
+    assert told(await given(reader)) == [(1, b"a")]
+    assert await reader.next() is None
+    reader.close()
