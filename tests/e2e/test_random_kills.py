@@ -1,7 +1,8 @@
 """Service, keeper and agents are killed at random moments: nothing acknowledged is lost, nothing runs twice or is left.
 
 A few kills over the mock each time. `make test-kills` is the long form: FOOTPLATE_KILLS=1000 for the mock, and
-FOOTPLATE_KILLS_CLAUDE=50 for the real CLI, over which nothing is killed without that. FOOTPLATE_KILLS_SEED takes the choices of a run that failed (a failure names its seed) once more.
+FOOTPLATE_KILLS_CLAUDE=50 for the real CLI, over which nothing is killed without that. FOOTPLATE_KILLS_SEED takes
+the choices of a run that failed (a failure names its seed) once more.
 """
 
 from __future__ import annotations
