@@ -202,6 +202,8 @@ class Life:
                 continue
             number = msgspec.json.decode(frame["id"], type=int)
             answer = self._answers.setdefault(number, asyncio.get_running_loop().create_future())
+            if answer.done():
+                continue  # whoever waited for it was cancelled meanwhile
             if "error" in frame:
                 code, text = (msgspec.json.decode(frame[name], type=str) for name in ("error", "text"))
                 answer.set_exception(Declined(code, text))

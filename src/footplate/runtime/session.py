@@ -380,13 +380,18 @@ class Session:
             await self._conductor.tell_state()
 
     def _is_news(self, event: Event) -> bool:
-        """Every process says at its start which commands and options it has, at its end what it had not begun.
+        """Every process says at its start which commands and options it has and what became of tasks of earlier ones.
 
-        Once is enough.
+        At its end it says what it had not begun. Once is enough.
         """
         match event:
             case m.PromptWithdrawn():
                 return any(each.id == event.prompt for each in self._log.outline().queue)
+            case m.TaskStarted():
+                return all(each.id != event.task for each in self.view().tasks)
+            case m.TaskEnded():
+                known = [each for each in self.view().tasks if each.id == event.task]
+                return all(each.status == "running" for each in known)
             case m.CommandsChanged():
                 return event.commands != self._log.outline().commands
             case m.ConfigChanged():
