@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from footplate.engines.claude.projects import config_folder, find_transcript, read_transcript
+from footplate.engines.claude.projects import agent_transcript, config_folder, find_transcript, read_transcript
 from footplate.events.ids import SessionId
 from footplate.events.requests import Request
 from footplate.testing.invariants import check_log
@@ -64,6 +64,12 @@ async def until(wanted: Callable[[], bool]) -> None:
     while not wanted():
         assert time.monotonic() < deadline
         await asyncio.sleep(0.01)
+
+
+def has_agent(world: World, conversation: str, agent: str) -> bool:
+    """Whether the file of a sub-agent is there: without it nobody knows what it has done."""
+    path = find_transcript(config_folder(world.env), conversation)
+    return path is not None and agent_transcript(path, agent).exists()
 
 
 def has_call(world: World, conversation: str, call: str) -> bool:

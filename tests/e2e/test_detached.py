@@ -15,7 +15,7 @@ from footplate.events.requests import Allow, Deny
 from footplate.events.view import SessionView, ToolItem
 from footplate.testing.messages import script, tool
 from tests.e2e.hosted import Hosted, Refused
-from tests.e2e.killed import BASH, ask, ask_and_die, has_call, runs, sound, until
+from tests.e2e.killed import BASH, ask, ask_and_die, has_agent, has_call, runs, sound, until
 from tests.e2e.live import talk
 from tests.e2e.world import World, processes_with
 
@@ -254,6 +254,7 @@ async def test_a_sub_agent_that_asked_begins_anew_and_its_call_runs_once(world: 
         view = await hosted.view(session)
         (call,) = [item for item in view.items if isinstance(item, ToolItem) and item.parent is None]
         await until(lambda: has_call(world, conversation_of(view), call.id))
+        await until(lambda: has_agent(world, conversation_of(view), request.agent))
         await hosted.kill_all()
     async with Hosted.start(world) as hosted:
         (held,) = (await hosted.view(session)).requests

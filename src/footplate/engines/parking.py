@@ -52,7 +52,7 @@ class Way(msgspec.Struct, frozen=True, kw_only=True):
       once; else the message is the answer, or says what became of the call: `text` is then its result.
     - `anew`: there is no conversation to continue; its prompts can be sent again in a new one, in which the call, if it
       comes, gets the stored answer once.
-    - `impossible`: `reason` says why.
+    - `impossible`: `reason` says why; `busy`: another process has the conversation, perhaps one that is just ending.
 
     `unknown`: it was allowed and nobody knows whether it ran. Nothing is done about that unless a person says so.
     """
@@ -64,6 +64,7 @@ class Way(msgspec.Struct, frozen=True, kw_only=True):
     dropped: int = 0
     restarts: bool = False
     unknown: bool = False
+    busy: bool = False
     text: str = ""
     is_error: bool = False
     reason: str = ""

@@ -8,6 +8,7 @@ everything ends with the process, as the engine itself tells.
 from __future__ import annotations
 
 import asyncio
+import time
 from functools import partial
 from typing import Final
 
@@ -152,9 +153,18 @@ class Resumption:
         if self._conductor.agent is not None:
             raise EngineGone(engine, "it was started again for another request; it may ask this again")
         self._parking.check(held.request, answer)
-        way = await asyncio.to_thread(self._parking.look, self._place(), pending_of(self._view(), held))
+        way = await self._look(self._parking, held)
         if way.kind == "impossible" and not way.unknown:
             raise EngineGone(engine, way.reason)
+
+    async def _look(self, parking: Parking, held: RequestView) -> Way:
+        """What can be done. The process that asked may be dying still: its end was told a moment ago."""
+        until = time.monotonic() + LOCK_S
+        while True:
+            way = await asyncio.to_thread(parking.look, self._place(), pending_of(self._view(), held))
+            if not way.busy or time.monotonic() > until:
+                return way
+            await asyncio.sleep(LOOK_S)
 
     async def resume(self, request: RequestId, *, by_message: bool = False) -> None:
         """Start a process for a stored answer. What cannot be done ends the request, with the reason."""

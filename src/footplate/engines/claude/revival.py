@@ -57,7 +57,7 @@ class ClaudeParking:
         path = self._find(place)
         writer = find_writer(self._config(place), place.session or "", path)
         if writer is not None:
-            return Way(kind="impossible", reason=f"the conversation is in use by {writer.describe()}")
+            return Way(kind="impossible", busy=True, reason=f"the conversation is in use by {writer.describe()}")
         return _way(self._settle(place, pending, path))
 
     def prepare(self, place: Place, pending: Pending, *, by_message: bool = False) -> Way:
