@@ -175,8 +175,7 @@ async def test_killed_with_a_result_that_the_agent_has_not_written_down_it_is_to
 
 async def test_killed_in_the_middle_of_a_command_it_is_not_run_again_unless_a_person_says_so(world: World) -> None:
     async with Hosted.start(world) as hosted:
-        session = await hosted.begin(script(tool("Bash", SLOW), "It said: $LAST"))
-        request = await hosted.asked(session)
+        session, request = await ask(hosted, script(tool("Bash", SLOW), "It said: $LAST"))
         await hosted.answer(session, request.id, Allow())
         await until(lambda: runs(world) == 1)
         await hosted.kill_all()
@@ -192,8 +191,8 @@ async def test_killed_in_the_middle_of_a_command_it_is_not_run_again_unless_a_pe
 async def test_a_command_that_outlives_its_agent_is_ended_before_anything_is_asked(world: World) -> None:
     """The machine lives on, and so does the command; the service ends it when it starts again."""
     async with Hosted.start(world) as hosted:
-        session = await hosted.begin(script(tool("Bash", {**SLOW, "command": "echo ran >> ran.txt; sleep 300"}), "x"))
-        request = await hosted.asked(session)
+        slow = {**SLOW, "command": "echo ran >> ran.txt; sleep 300"}
+        session, request = await ask(hosted, script(tool("Bash", slow), "x"))
         await hosted.answer(session, request.id, Allow())
         await until(lambda: runs(world) == 1)
         commands = [pid for pid, line in processes_with(str(world.home)).items() if "sleep 300" in line]
