@@ -25,6 +25,8 @@ INPUT_WAIT: Final = 1.0
 INPUT_HELD: Final = 16
 """How many inputs of the largest size may wait."""
 LOOK_AGAIN: Final = 0.2
+HANG_UPS: Final = (0.3, 1.0, 3.0)
+"""How long after one hang-up the next comes, as long as the process runs."""
 
 Owner = Literal["user", "desktop", "system"]
 State = Literal["running", "exited"]
@@ -165,8 +167,16 @@ class Child:
 
     def stop(self) -> None:
         """Ask it to end: SIGTERM, and on a terminal a hang-up as well, which shells obey."""
-        for signum in (signal.SIGTERM, signal.SIGHUP) if self.info.tty else (signal.SIGTERM,):
-            self._signal(signum)
+        self._signal(signal.SIGTERM)
+        if self.info.tty:
+            self._hang_up(HANG_UPS)
+
+    def _hang_up(self, waits: tuple[float, ...]) -> None:
+        """Hang up, and again a moment later: a shell that goes from one command to the next notes it and sleeps on."""
+        if self.running:
+            self._signal(signal.SIGHUP)
+            if waits:
+                asyncio.get_running_loop().call_later(waits[0], self._hang_up, waits[1:])
 
     def kill(self) -> None:
         """End it, with all that it started."""

@@ -263,10 +263,9 @@ async def test_a_shell_on_a_terminal_ends_when_it_is_asked_and_takes_its_jobs_al
     await child.write(b"sleep 300 & echo job:$!:\r", 1000)
     await until(child, lambda: re.search(rb"job:\d+:", said(child)))
     job = int(re.findall(rb"job:(\d+):", said(child))[0])
+    child.stop()
+    assert await child.wait(WAIT)
     async with asyncio.timeout(WAIT):
-        child.stop()
-        while not await child.wait(3):
-            child.stop()  # a shell that is between two commands may not have heard
         while alive(job):  # noqa: ASYNC110  the sweep tells nobody
             await asyncio.sleep(0.01)
 
