@@ -17,6 +17,7 @@ import msgspec
 
 from footplate import errors
 from footplate.config.acp import AcpAgentSettings
+from footplate.config.agents import AgentsSettings
 from footplate.config.machine import FilesSettings, ProcessesSettings
 from footplate.config.notify import Hook
 from footplate.config.rules import Rule
@@ -127,6 +128,8 @@ def render_settings() -> str:
         *_settings_table(ProcessesSettings),
         "\n## `[acp_agents.NAME]`: commands that speak ACP\n",
         *_settings_table(AcpAgentSettings),
+        "\n## `[agents]`: the catalog\n",
+        *_settings_table(AgentsSettings),
         "\n## `[[rules]]`\n",
         *_settings_table(Rule),
         "\n## Every engine: `[engines.<name>]`\n",

@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Meta
 
 from footplate.config.acp import AcpAgentSettings
+from footplate.config.agents import AgentsSettings
 from footplate.config.machine import FilesSettings, ProcessesSettings
 from footplate.config.notify import Hook
 from footplate.config.places import settings_file
@@ -102,6 +103,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     acp_agents: Annotated[
         dict[str, AcpAgentSettings], Meta(description="commands that speak ACP: `[acp_agents.NAME]`, see below")
     ] = {}
+    agents: Annotated[AgentsSettings, Meta(description="`[agents]`, see below")] = AgentsSettings()
     engines: dict[str, Section] = {}
 
 

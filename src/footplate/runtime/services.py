@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 import msgspec
 
 from footplate.config.rules import Rule
 from footplate.config.settings import Settings
+from footplate.engines.base import Engine
 from footplate.events.ids import SessionId
 from footplate.events.model import RequestAnswered
 from footplate.events.requests import Request
@@ -61,6 +62,8 @@ class Services:
         self.data = data
         self.locks = data / "locks"
         self.bulletin = Bulletin()
+        self.provide: Callable[[Engine], Awaitable[bool]] | None = None
+        """Installs an agent that is asked for and not there, where that is wanted; False when it cannot."""
         place = Place(keeper, environ=environ, locks=self.locks)
         self.warm = WarmPool(place, size=settings.runtime.prewarm, unused_s=settings.runtime.prewarm_s)
 

@@ -15,6 +15,7 @@ from footplate.config.settings import read_section
 from footplate.engines.base import Capabilities, Conversation, Exit, Installed, Launch, Options, Reaction
 from footplate.engines.codex.launch import EFFORTS, MODES, NAME, build_launch
 from footplate.engines.codex.translate import Translator
+from footplate.engines.receipts import own_program
 from footplate.errors import EngineNotExecutable, EngineNotFound, UnsupportedOption
 from footplate.events.base import ResumeToken
 from footplate.events.commands import Command
@@ -22,7 +23,7 @@ from footplate.events.ids import EngineSessionId
 from footplate.host.environment import build_environment
 from footplate.host.lines import Block
 
-INSTALL: Final = "install it with `npm install -g @openai/codex`"
+INSTALL: Final = "install it with `footplate agents install codex` or `npm install -g @openai/codex`"
 VERSION_WAIT_S: Final = 20.0
 _VERSION: Final = re.compile(r"\d+\.\d+\.\d+\S*")
 _RESUME_LINE: Final = re.compile(r"[ \t]*`?codex[ \t]+resume[ \t]+([^\s`]+)`?[ \t]*", re.IGNORECASE)
@@ -91,7 +92,7 @@ class CodexEngine:
 
     async def locate(self, environ: Mapping[str, str]) -> Installed:
         """The program on the PATH of `environ`, and its version."""
-        program = shutil.which(self._program, path=environ.get("PATH", ""))
+        program = shutil.which(self._program, path=environ.get("PATH", "")) or own_program(environ, NAME) or None
         if program is None:
             raise EngineNotFound(NAME, self._program, INSTALL)
         return Installed(engine=NAME, program=program, version=await _ask_version(program, environ))

@@ -20,6 +20,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "footplate.interfaces.cli.doctor:doctor_command",
         "Say what runs, what is kept and what is wrong.",
     ),
+    "agents": (
+        "footplate.interfaces.cli.agents:agents_group",
+        "Which agents there are; install, update, remove, examine them.",
+    ),
     "mock-agent": (
         "footplate.interfaces.cli.agents:mock_agent",
         "Be the built-in agent, on standard input and output.",

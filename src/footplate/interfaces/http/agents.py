@@ -12,11 +12,11 @@ import msgspec
 
 from footplate.engines.base import Capabilities, Credential, Described, Engine, Installed
 from footplate.engines.catalog import engine_names
+from footplate.engines.receipts import own_program
 from footplate.errors import FootplateError
 from footplate.events.model import ConfigOption
 from footplate.interfaces.http.call import Call
 from footplate.interfaces.http.routing import Routes
-from footplate.runtime.installs import install_engine
 
 routes = Routes("agents")
 IN_PROCESS = "builtin"
@@ -229,9 +229,10 @@ async def install(call: Call, body: InstallBody) -> InstallReport:
     if found is not None and not body.reinstall and body.agent_version in (None, "", found.version):
         there = Artifact(kind="native_agent", path=found.program, source="local_path", version=found.version)
         return InstallReport(already_installed=True, artifacts=(there,))
-    keeper = call.api.services.keeper
-    program = await install_engine(engine, keeper, environ, version=body.agent_version or "")
-    fetched = Artifact(kind="native_agent", path=program, source="registry", version=body.agent_version)
+    name = engine.name
+    receipt = await call.api.roster.install(name, call.api.services.keeper, version=body.agent_version or "")
+    program = own_program(environ, name)
+    fetched = Artifact(kind="native_agent", path=program, source="registry", version=receipt.version)
     return InstallReport(already_installed=False, artifacts=(fetched,))
 
 

@@ -66,6 +66,7 @@ RESOURCES: Final = (
     "history",
     "overview",
     "agents",
+    "catalog",
     "folder_config",
     "desktop",
     "retired",

@@ -14,6 +14,7 @@ from typing import Final, TypeVar
 import click
 
 from footplate.config.settings import Settings, load_settings
+from footplate.engines.commands import with_agents
 from footplate.errors import ConfigError, FootplateError, RequestError
 from footplate.interfaces.http.api import open_api
 from footplate.interfaces.http.app import build_app
@@ -133,7 +134,7 @@ def _options(command: F) -> F:
 def _serve(wanted: Wanted) -> None:
     environ = dict(os.environ)
     try:
-        settings = load_settings(environ)
+        settings = with_agents(load_settings(environ), environ)
         check_wanted(wanted)
         set_up_logging(wanted.log_level, settings)
         asyncio.run(run_server(wanted, environ, settings))
