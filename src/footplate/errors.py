@@ -23,6 +23,9 @@
     │   ├── UnsupportedMedia      a body of another content type is wanted
     │   ├── WrongShape            JSON that does not have the fields it should
     │   ├── ClientTooSlow         the rest of the request did not come in time
+    │   ├── UnknownProject        no project of that name in the settings
+    │   ├── GitRefused            git will not do that here, in its own words
+    │   ├── WorktreeInUse         a worktree that something still needs
     │   ├── PathRefused           a path of which that cannot be asked
     │   ├── ArchiveRefused        an archive that cannot be unpacked
     │   ├── FileTooLarge          a file of more bytes than the operator allows
@@ -48,6 +51,7 @@
     │   ├── LinkLost              the process that owns the sessions is gone
     │   ├── DiskFull              no space is left for a file
     │   ├── FileFailed            the file system failed
+    │   ├── GitMissing            there is no git on this machine, or it does not end
     │   └── ProcessNotStarted     a program that a client named could not be started
     ├── StoreError              the store's side
     │   ├── StoreFailed           its disk or file failed; it takes no more writes until it is opened again
@@ -342,6 +346,47 @@ class DesktopMissing(SwitchedOff):
         )
 
 
+class UnknownProject(RequestError):
+    """No project of that name stands in the settings."""
+
+    code: ClassVar[str] = "project_not_found"
+    title: ClassVar[str] = "Project not found"
+    status: ClassVar[int] = 404
+
+    def __init__(self, alias: str, known: tuple[str, ...]) -> None:
+        self.alias = alias
+        self.known = known
+        rest = f"known projects: {', '.join(known)}" if known else "there are none yet: `footplate init` makes one"
+        super().__init__(f"unknown project {alias!r}; {rest}")
+
+
+class GitRefused(RequestError):
+    """git will not do that here; its own words are kept."""
+
+    code: ClassVar[str] = "git_refused"
+    title: ClassVar[str] = "Git refused"
+    status: ClassVar[int] = 409
+
+    def __init__(self, folder: str, asked: str, words: str) -> None:
+        self.folder = folder
+        self.asked = asked
+        self.words = words
+        super().__init__(f"git {asked} in {folder}: {words}")
+
+
+class WorktreeInUse(RequestError):
+    """A worktree that something still needs; it is removed only by force."""
+
+    code: ClassVar[str] = "worktree_in_use"
+    title: ClassVar[str] = "Worktree in use"
+    status: ClassVar[int] = 409
+
+    def __init__(self, path: str, reasons: tuple[str, ...]) -> None:
+        self.path = path
+        self.reasons = reasons
+        super().__init__(f"{path} is not removed: {'; '.join(reasons)}; --force (`force`) removes it all the same")
+
+
 class PathRefused(RequestError):
     """A path of which that cannot be asked: it is not there, or it is another kind of thing."""
 
@@ -615,6 +660,18 @@ class FileFailed(HostError):
         self.path = path
         self.reason = reason
         super().__init__(f"{path}: {reason}; look at the disk and the system's log")
+
+
+class GitMissing(HostError):
+    """There is no git on this machine, or it does not come to an end."""
+
+    code: ClassVar[str] = "git_missing"
+    title: ClassVar[str] = "Git missing"
+    status: ClassVar[int] = 503
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(f"git cannot be used: {reason}")
 
 
 class ProcessNotStarted(HostError):

@@ -21,6 +21,7 @@ from footplate.interfaces.http.banner import (
     WARNING,
     find_engines,
     reachable_url,
+    render_collected,
     render_found,
     render_leaving,
     render_start,
@@ -33,6 +34,7 @@ from footplate.runtime.backend import HubBackend
 from footplate.runtime.link import SOCKET_NAME, LinkServer
 from footplate.runtime.notify import Notifier
 from footplate.runtime.service import Service, open_service
+from footplate.runtime.worktrees import Worktrees, all_rows
 
 FAILED: Final = 1
 USAGE: Final = 2
@@ -64,6 +66,10 @@ async def run_server(wanted: Wanted, environ: Mapping[str, str], settings: Setti
         click.echo(f"  engines  {'; '.join(await find_engines(settings, environ))}")
         for told in render_found(service):
             click.echo(told)
+        if settings.runtime.worktree_days is not None:
+            worktrees = Worktrees(service.services.projects)
+            rows = [row async for row in all_rows(service.services.store)]
+            click.echo(f"  {render_collected(await worktrees.collect(rows, days=settings.runtime.worktree_days))}")
         await _stop(service, wanted.drain, await signals.get())
 
 
