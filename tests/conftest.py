@@ -43,6 +43,8 @@ LONG = (
     "unit/interfaces/http/test_acp_",
     "unit/interfaces/http/test_sessions_api.py",
     "unit/interfaces/http/test_terminals.py",
+    "unit/interfaces/telegram/test_outbox_pace.py",
+    "unit/interfaces/telegram/test_inbox.py",
     "unit/interfaces/test_local_backend.py",
     "unit/runtime/acp/test_agent.py",
     "unit/runtime/test_children.py",
