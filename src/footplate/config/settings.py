@@ -52,9 +52,7 @@ class RuntimeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     ] = 64
     worktree_days: Annotated[
         Annotated[float, Meta(ge=0)] | None,
-        Meta(
-            description="at its start the server removes worktrees that are stale and were not used for so long; default: never"
-        ),
+        Meta(description="stale worktrees not used for so long are removed when the server starts; default: never"),
     ] = None
     prewarm: Annotated[
         int, Meta(description="how many agent processes are kept ready for new sessions like the last ones", ge=0)
