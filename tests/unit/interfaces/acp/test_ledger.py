@@ -47,11 +47,12 @@ def test_the_next_process_learns_who_the_editor_is_and_its_answers_are_not_told(
     assert (begin["method"], begin["params"]) == ("initialize", {"protocolVersion": 1})
     assert (resume["method"], resume["params"]["sessionId"]) == ("session/resume", "kept")
     ledger.sent(json.dumps(begin).encode())
-    assert not ledger.quiet
+    said = [ledger.quiet]
     assert not ledger.heard(_line(id=begin["id"], result={}))
     assert ledger.heard(_line(method="session/update", params={}))
     assert not ledger.heard(_line(id=resume["id"], error={"code": -32002, "message": "no"}))
-    assert ledger.quiet
+    said.append(ledger.quiet)
+    assert said == [False, True]
     assert ledger.lost("once more") == []
 
 
