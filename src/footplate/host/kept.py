@@ -45,7 +45,9 @@ class Agent:
         self.lock = -1  # the lock on its session, which is held as long as any descriptor of it is open
         self.direct = True  # whether that service has read from them, and not only from the spool
         path = f"{folder}/{self.name}"
-        self.out, self.err = Spool(path + ".out", limit), TailSpool(path + ".err")
+        self.whole = bool(request.get("whole", False))  # whether stderr is output like any other, and no more
+        self.out = Spool(path + ".out", limit)
+        self.err = Spool(path + ".err", limit) if self.whole else TailSpool(path + ".err")
 
     def facts(self) -> dict[str, Any]:
         """What is told of it to whoever asks."""
@@ -84,6 +86,8 @@ class Agent:
         except OSError:
             close_all(handed)
             raise
+        if self.whole:
+            self.err.drop()  # the one who reads it has a descriptor of it
         self.attached, self.direct = True, False
         return handed
 
@@ -123,6 +127,8 @@ class Agent:
                     loop.unwatch(fd)
             except BlockingIOError:
                 return
+            except OSError:  # a terminal that nobody has
+                loop.unwatch(fd)
 
         for fd, _ in self.outputs():
             loop.watch(fd, lambda fd=fd: forget(fd))  # type: ignore[misc]

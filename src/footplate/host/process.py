@@ -135,18 +135,20 @@ class Keeper:
         name = next(self._names)
         asked = {"type": "spawn", "id": name, "sweep_on_exit": sweep_on_exit, "marker": spec.marker}
         bounds = {"limits": spec.limits, "oom_score_adj": spec.oom_score_adj, "layers": spec.layers, "tty": spec.tty}
-        keeping = {"kept": spec.kept, "about": spec.about} if self.keeps else {}
+        keeping = {"kept": spec.kept, "about": spec.about, "whole": spec.whole} if self.keeps else {}
         request = {**asked, **bounds, **keeping, "argv": spec.argv, "env": spec.env, "cwd": spec.cwd}
         return await self._await_birth(request, spec, high_water, make)
 
-    async def take(self, agent: KeptAgent, *, high_water: int = HIGH_WATER) -> Process:
+    async def take(
+        self, agent: KeptAgent, *, high_water: int = HIGH_WATER, make: Callable[..., Process] = Process
+    ) -> Process:
         """Take over an agent that it keeps: first what the spool holds is read, then the pipe itself.
 
         Raises `SpawnFailed` when the keeper does not have it, or we have it already.
         """
         request: dict[str, object] = {"type": "attach", "id": agent.id}
         spec = Spawn(argv=(agent.program,), env={}, cwd="/", layers=agent.layers)
-        return await self._await_birth(request, spec, high_water, Process)
+        return await self._await_birth(request, spec, high_water, make)
 
     async def _await_birth(
         self, request: dict[str, object], spec: Spawn, high_water: int, make: Callable[..., Process]

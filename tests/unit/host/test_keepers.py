@@ -503,10 +503,9 @@ def plant(folder: Path, *, version: int, oldest: int) -> Path:
     shutil.copytree(Path(SOURCE) / "footplate" / "host", folder / "host")
     wire = folder / "host" / "channel.py"
     text = wire.read_text()
-    assert "\nVERSION = 1 " in text
-    wire.write_text(
-        text.replace("\nVERSION = 1 ", f"\nVERSION = {version} ").replace("\nOLDEST = 1", f"\nOLDEST = {oldest}")
-    )
+    ours = f"\nVERSION = {channel.VERSION} "
+    assert ours in text
+    wire.write_text(text.replace(ours, f"\nVERSION = {version} ").replace("\nOLDEST = 1", f"\nOLDEST = {oldest}"))
     return folder / "host" / "keeper.py"
 
 
@@ -522,7 +521,7 @@ async def leave_one_behind(data: Path, monkeypatch: pytest.MonkeyPatch, source: 
     return process
 
 
-@pytest.mark.parametrize("version", [0, 2], ids=["an older keeper", "a newer keeper"])
+@pytest.mark.parametrize("version", [1, channel.VERSION + 1], ids=["an older keeper", "a newer keeper"])
 async def test_a_keeper_of_another_version_is_taken_over_and_retires(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, until: Until, version: int
 ) -> None:
@@ -536,7 +535,7 @@ async def test_a_keeper_of_another_version_is_taken_over_and_retires(
     await process.write(b"go\n")
     assert await read_line(process) == "after"
     fresh = await keepers.spawn(kept("sleep 300"))
-    assert {keeper.version for keeper in keepers.all} == {1, version}
+    assert {keeper.version for keeper in keepers.all} == {channel.VERSION, version}
     [elder] = [keeper for keeper in keepers.all if keeper.version == version]
     assert elder.pid == record.pid
     assert (await elder.look()).retiring
@@ -569,7 +568,7 @@ async def test_a_keeper_that_does_not_understand_us_is_ended_with_its_agents(
     keepers = await Keepers.open(data, grace_s=GRACE_S)
     assert gone(left.pid)
     assert await keepers.held() == ()
-    assert [keeper.version for keeper in keepers.all] == [1]
+    assert [keeper.version for keeper in keepers.all] == [channel.VERSION]
     await keepers.close()
 
 

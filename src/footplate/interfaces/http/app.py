@@ -65,6 +65,7 @@ RESOURCES: Final = (
     "tokens",
     "history",
     "overview",
+    "projects",
     "agents",
     "folder_config",
     "desktop",

@@ -88,7 +88,7 @@ async def stream(client: httpx.AsyncClient, path: str, **headers: str) -> AsyncI
             await writer.wait_closed()
 
 
-async def post(client: httpx.AsyncClient, path: str, status: int = 200, **body: object) -> Json:
+async def post(client: httpx.AsyncClient, path: str, status: int = 200, /, **body: object) -> Json:
     """Post JSON and take the answer, which must have that status."""
     answer = await client.post(path, json=body)
     assert answer.status_code == status, answer.text
