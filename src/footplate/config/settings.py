@@ -16,7 +16,7 @@ from typing import Annotated, Literal, TypeVar
 import msgspec
 from msgspec import Meta
 
-from footplate.config.acp import AcpAgentSettings
+from footplate.config.acp import AcpAgentSettings, AcpSettings
 from footplate.config.machine import FilesSettings, ProcessesSettings
 from footplate.config.notify import Hook
 from footplate.config.places import settings_file
@@ -104,6 +104,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ] = ()
     files: Annotated[FilesSettings, Meta(description="`[files]`, see below")] = FilesSettings()
     processes: Annotated[ProcessesSettings, Meta(description="`[processes]`, see below")] = ProcessesSettings()
+    acp: Annotated[AcpSettings, Meta(description="`[acp]`, see below")] = AcpSettings()
     acp_agents: Annotated[
         dict[str, AcpAgentSettings], Meta(description="commands that speak ACP: `[acp_agents.NAME]`, see below")
     ] = {}
