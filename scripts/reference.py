@@ -20,6 +20,7 @@ from footplate.config.acp import AcpAgentSettings
 from footplate.config.agents import AgentsSettings
 from footplate.config.machine import FilesSettings, ProcessesSettings
 from footplate.config.notify import Hook
+from footplate.config.projects import ProjectSettings
 from footplate.config.rules import Rule
 from footplate.config.settings import CommonSettings, HttpSettings, RuntimeSettings, Settings
 from footplate.engines.claude.settings import ClaudeSettings
@@ -130,6 +131,8 @@ def render_settings() -> str:
         *_settings_table(AcpAgentSettings),
         "\n## `[agents]`: the catalog\n",
         *_settings_table(AgentsSettings),
+        "\n## `[projects.ALIAS]`: repositories by a short name\n",
+        *_settings_table(ProjectSettings),
         "\n## `[[rules]]`\n",
         *_settings_table(Rule),
         "\n## Every engine: `[engines.<name>]`\n",

@@ -12,6 +12,7 @@ from footplate.config.settings import Settings
 from footplate.engines.catalog import engine_names, make_engine
 from footplate.errors import FootplateError
 from footplate.runtime.service import Service
+from footplate.runtime.worktrees import Collected
 from footplate.version import __version__
 
 ANYWHERE: Final = ("0.0.0.0", "::", "")
@@ -60,6 +61,12 @@ def render_start(url: str, *, data: str, token: str, line: str) -> str:
         lines += [f"  link     {link}", render_code(link)]
     lines += [f"  token    {line}", f"  data     {data}"]
     return "\n".join(lines)
+
+
+def render_collected(collected: Collected) -> str:
+    """What became of worktrees that nobody needed."""
+    gone = f"{len(collected.removed)} stale removed ({collected.freed // 1_000_000} MB)"
+    return f"worktrees  {gone}, {len(collected.kept)} kept{''.join(f'; {line}' for line in collected.failed)}"
 
 
 def render_found(service: Service, processes: tuple[str, ...] = ()) -> tuple[str, ...]:

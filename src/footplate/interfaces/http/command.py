@@ -22,6 +22,7 @@ from footplate.interfaces.http.banner import (
     WARNING,
     find_engines,
     reachable_url,
+    render_collected,
     render_found,
     render_leaving,
     render_start,
@@ -30,10 +31,10 @@ from footplate.interfaces.http.guard import Cors
 from footplate.interfaces.http.operator import DEFAULT_PORT, Wanted, check_wanted, open_access
 from footplate.interfaces.http.request_log import LineFormatter
 from footplate.interfaces.http.serving import Listening, Tls, bind, listen
-from footplate.runtime.backend import HubBackend
-from footplate.runtime.link import SOCKET_NAME, LinkServer
 from footplate.runtime.notify import Notifier
 from footplate.runtime.service import Service, open_service
+from footplate.runtime.tenancy import open_doors
+from footplate.runtime.worktrees import Worktrees, all_rows
 
 FAILED: Final = 1
 USAGE: Final = 2
@@ -50,8 +51,7 @@ async def run_server(wanted: Wanted, environ: Mapping[str, str], settings: Setti
         listening = bind(wanted.host, wanted.port)
         stack.callback(listening.close)
         service = await stack.enter_async_context(open_service(environ, settings, keep=wanted.keep))
-        backend = HubBackend(service.hub, settings)
-        await stack.enter_async_context(LinkServer.open(backend, service.data / SOCKET_NAME))
+        await stack.enter_async_context(open_doors(service, "service"))
         await stack.enter_async_context(Notifier.open(service.services))
         entry = await open_access(service.services.store, wanted)
         api = await stack.enter_async_context(open_api(service, entry.access))
@@ -65,6 +65,10 @@ async def run_server(wanted: Wanted, environ: Mapping[str, str], settings: Setti
         click.echo(f"  engines  {'; '.join(await find_engines(settings, environ))}")
         for told in render_found(service, api.children.rejoined):
             click.echo(told)
+        if settings.runtime.worktree_days is not None:
+            worktrees = Worktrees(service.services.projects)
+            rows = [row async for row in all_rows(service.services.store)]
+            click.echo(f"  {render_collected(await worktrees.collect(rows, days=settings.runtime.worktree_days))}")
         number = await signals.get()
         await _stop(service, api.children.running, wanted.drain, number)
 
