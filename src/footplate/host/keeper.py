@@ -36,9 +36,11 @@ bytes are in it the agent has to wait) and ID.err (the end of it; with `whole` a
 without a driver it ends all.
 
     note {id, kept?, waiting?, about?}     what is to become of it; whether a request of it is open; words for `list`
+    hold {id} + lock                       a descriptor to keep open as long as the agent lives: the lock on its session
     close_stdin {id}                       close the copy as well, so that the agent sees the end of its input
-    attach {id}               -> attached {...as listed, rest} + stdin, stdout, stderr, both spools; then exited and
-                                 swept where it came to that. Nothing is drained from before that answer on
+    attach {id}               -> attached {...as listed, rest} + stdin, stdout, stderr, both spools, the lock where it
+                                 is `locked`; then exited and swept where it came to that. Nothing is drained from
+                                 before that answer on
     direct {id}                            the spool is read to its end: from here on the driver reads the pipe itself
     settled {id, upto?}                    what was in the spool (or so many bytes of what was read of it) is stored
                                            elsewhere: it is removed

@@ -246,11 +246,13 @@ class Keeper:
         if self._gone is not None:
             raise KeeperGone(self._gone)
 
-    def _ask(self, request: dict[str, object]) -> None:
-        """Send a request; when the keeper is gone its burial answers in its place."""
+    def _ask(self, request: dict[str, object], fds: tuple[int, ...] = ()) -> None:
+        """Send a request; when the keeper is gone its burial answers in its place. Descriptors are ours no more."""
         if self._gone is None:
-            self._channel.send(request)
+            self._channel.send(request, fds)
             self._flush()
+        else:
+            close_all(fds)
 
     def _flush(self) -> None:
         fd = self._channel.sock.fileno()
@@ -319,7 +321,7 @@ class Keeper:
 
     def _on_born(self, told: Spawned | Attached, fds: list[int]) -> None:
         birth = self._births.pop(told.id, None)
-        wanted = 5 if isinstance(told, Attached) else 3
+        wanted = 5 + told.locked if isinstance(told, Attached) else 3
         if birth is None or birth.process.done() or len(fds) != wanted:
             close_all(fds)
             self._ask({"type": "end", "id": told.id, "term_s": 0, "kill_s": 1})

@@ -16,10 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from footplate.errors import KeeperBusy, SpawnFailed
+from footplate.errors import KeeperBusy, LockHeld, SpawnFailed
 from footplate.host import channel, program
 from footplate.host.child import Process
 from footplate.host.keepers import Held, Keepers, connect
+from footplate.host.locks import SessionLock
 from footplate.host.process import Exit, Keeper, Spawn
 from footplate.host.sweep import collect_leftovers, name_of, read_records
 from footplate.host.table import look
@@ -97,6 +98,36 @@ async def only(keepers: Keepers) -> Held:
 async def ready(service: subprocess.Popen[bytes]) -> list[int]:
     assert service.stdout is not None
     return [int(word) for word in (await asyncio.to_thread(service.stdout.readline)).split()]
+
+
+# ---- the lock on an agent's session ----
+
+
+async def test_the_keeper_holds_the_lock_of_an_agent_between_two_services(data: Path) -> None:
+    keepers = await Keepers.open(data, grace_s=GRACE_S)
+    process = await keepers.spawn(kept("cat"))
+    first = SessionLock(data / "locks", "engine:1")
+    await first.acquire()
+    process.hold(first.fd)
+    await keepers.leave()
+    first.leave()
+    with pytest.raises(LockHeld, match="engine:1 is held by"):
+        await SessionLock(data / "locks", "engine:1").acquire()
+    keepers = await Keepers.open(data, grace_s=GRACE_S)
+    held = await only(keepers)
+    assert held.agent.locked
+    process = await keepers.take(held)
+    second = SessionLock(data / "locks", "engine:1", what="the second")
+    second.adopt(process.take_lock())
+    with pytest.raises(LockHeld, match="the second"):
+        await SessionLock(data / "locks", "engine:1").acquire()
+    second.leave()
+    os.kill(process.pid, signal.SIGKILL)
+    async with asyncio.timeout(10):
+        async with SessionLock(data / "locks", "engine:1", wait=True):
+            pass  # with the agent the keeper lets go of it
+    await process.end()
+    await keepers.close()
 
 
 # ---- nothing lost, nothing doubled ----
