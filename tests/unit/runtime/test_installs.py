@@ -17,8 +17,8 @@ from footplate.engines.receipts import find_receipt, installs_folder, own_progra
 from footplate.errors import Conflict, InstallFailed, InvalidValue, LockHeld, UnknownEngine
 from footplate.host.locks import SessionLock
 from footplate.host.process import Keeper
+from footplate.runtime.agents import Roster
 from footplate.runtime.installs import Installer, node_problem
-from footplate.runtime.roster import Roster
 from tests.unit.runtime.shelf import DUMB, TINY, Shelf, make_wheel, open_shelf
 
 

@@ -14,7 +14,7 @@ from footplate.engines.commands import with_agents
 from footplate.engines.receipts import find_receipt, receipts
 from footplate.errors import Conflict, FootplateError
 from footplate.host.process import Keeper
-from footplate.runtime.roster import AgentState, Roster
+from footplate.runtime.agents import AgentState, Roster
 
 FAILED: Final = 1
 

@@ -23,9 +23,9 @@ from footplate.interfaces.http.meters import Meters
 from footplate.interfaces.http.news import Attention
 from footplate.interfaces.http.routing import Route
 from footplate.runtime.access import Access
+from footplate.runtime.agents import Roster
 from footplate.runtime.children import Children
 from footplate.runtime.hub import Hub
-from footplate.runtime.roster import Roster
 from footplate.runtime.service import Service
 from footplate.runtime.services import Services
 from footplate.store.base import Store

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from footplate.interfaces.http.call import Call
 from footplate.interfaces.http.routing import Routes
-from footplate.runtime.roster import AgentState
+from footplate.runtime.agents import AgentState
 
 routes = Routes("catalog")
 
