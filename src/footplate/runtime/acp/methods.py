@@ -119,7 +119,7 @@ async def load_session(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
     last = session.view().last_seq
     seat = await room.take_seat(session, after=0, replayed=last)
     await seat.settled()
-    offer = offer_of(session, make_engine(session.spec.engine, room.services.settings.engines), room.profile)
+    offer = offer_of(session, make_engine(session.spec.engine, room.services.settings), room.profile)
     return Reply(LoadSessionResponse(modes=offer.modes, config_options=offer.options), seat.greet)
 
 
@@ -129,7 +129,7 @@ async def resume_session(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
     session = await _find(room, params.session_id)
     await _bring(room, session, params.mcp_servers or ())
     seat = await room.take_seat(session, after=session.view().last_seq)
-    offer = offer_of(session, make_engine(session.spec.engine, room.services.settings.engines), room.profile)
+    offer = offer_of(session, make_engine(session.spec.engine, room.services.settings), room.profile)
     return Reply(ResumeSessionResponse(modes=offer.modes, config_options=offer.options), seat.greet)
 
 
@@ -301,7 +301,7 @@ async def _find(room: Room, name: str) -> Session:
 
 async def _bring(room: Room, session: Session, servers: tuple[McpServer, ...]) -> None:
     """Hand over the client's MCP servers; the session's next process has them."""
-    read = read_servers(make_engine(session.spec.engine, room.services.settings.engines), servers)
+    read = read_servers(make_engine(session.spec.engine, room.services.settings), servers)
     if read and read != session.spec.mcp:
         await session.bring_servers(read)
 
