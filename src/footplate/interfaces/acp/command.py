@@ -61,7 +61,7 @@ def acp_command(engine: str, attach: bool | None, log_level: str) -> None:
     logging.basicConfig(level=log_level.upper(), stream=sys.stderr, format="footplate: %(levelname)s %(message)s")
     try:
         settings = load_settings(environ)
-        name = make_engine(engine or settings.default_engine, settings.engines).name
+        name = make_engine(engine or settings.default_engine, settings).name
         chosen: Attach = settings.acp.attach if attach is None else ("always" if attach else "never")
         if sys.stdin.isatty():
             click.echo(HINT, err=True)
