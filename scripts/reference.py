@@ -19,6 +19,7 @@ from footplate import errors
 from footplate.config.acp import AcpAgentSettings
 from footplate.config.machine import FilesSettings, ProcessesSettings
 from footplate.config.notify import Hook
+from footplate.config.projects import ProjectSettings
 from footplate.config.rules import Rule
 from footplate.config.settings import CommonSettings, HttpSettings, RuntimeSettings, Settings
 from footplate.engines.claude.settings import ClaudeSettings
@@ -127,6 +128,8 @@ def render_settings() -> str:
         *_settings_table(ProcessesSettings),
         "\n## `[acp_agents.NAME]`: commands that speak ACP\n",
         *_settings_table(AcpAgentSettings),
+        "\n## `[projects.ALIAS]`: repositories by a short name\n",
+        *_settings_table(ProjectSettings),
         "\n## `[[rules]]`\n",
         *_settings_table(Rule),
         "\n## Every engine: `[engines.<name>]`\n",

@@ -23,6 +23,9 @@
     │   ├── UnsupportedMedia      a body of another content type is wanted
     │   ├── WrongShape            JSON that does not have the fields it should
     │   ├── ClientTooSlow         the rest of the request did not come in time
+    │   ├── UnknownProject        no project of that name in the settings
+    │   ├── GitRefused            git will not do that here, in its own words
+    │   ├── WorktreeInUse         a worktree that something still needs
     │   ├── PathRefused           a path of which that cannot be asked
     │   ├── ArchiveRefused        an archive that cannot be unpacked
     │   ├── FileTooLarge          a file of more bytes than the operator allows
@@ -48,6 +51,7 @@
     │   ├── LinkLost              the process that owns the sessions is gone
     │   ├── DiskFull              no space is left for a file
     │   ├── FileFailed            the file system failed
+    │   ├── GitMissing            there is no git on this machine, or it does not end
     │   └── ProcessNotStarted     a program that a client named could not be started
     ├── StoreError              the store's side
     │   ├── StoreFailed           its disk or file failed; it takes no more writes until it is opened again
@@ -61,6 +65,16 @@
     │   ├── WrongSequence         the log is not where the writer thinks it is
     │   ├── WrongVersion          the document changed in between
     │   └── CursorLost            the log does not have what a reader says it has read
+    ├── BotError                a chat service's side
+    │   ├── BotUnreachable        it does not answer, or answers that it is broken
+    │   ├── BotRefused            it says no, in its own words
+    │   ├── BotTokenWrong         it does not know the bot's token
+    │   ├── MessageNotModified    the message has that content already
+    │   ├── MessageMissing        the message to change is not there (or is not ours)
+    │   ├── RetryAfter            too many messages: it says when to come again
+    │   ├── BotForbidden          the bot may not write there
+    │   ├── PollConflict          another program reads the same bot's messages
+    │   └── ChatMigrated          the group has another id now
     ├── ConfigError             the settings cannot be used
     └── ProtocolError           a peer broke the rules of its own wire
 
@@ -342,6 +356,47 @@ class DesktopMissing(SwitchedOff):
         )
 
 
+class UnknownProject(RequestError):
+    """No project of that name stands in the settings."""
+
+    code: ClassVar[str] = "project_not_found"
+    title: ClassVar[str] = "Project not found"
+    status: ClassVar[int] = 404
+
+    def __init__(self, alias: str, known: tuple[str, ...]) -> None:
+        self.alias = alias
+        self.known = known
+        rest = f"known projects: {', '.join(known)}" if known else "there are none yet: `footplate init` makes one"
+        super().__init__(f"unknown project {alias!r}; {rest}")
+
+
+class GitRefused(RequestError):
+    """git will not do that here; its own words are kept."""
+
+    code: ClassVar[str] = "git_refused"
+    title: ClassVar[str] = "Git refused"
+    status: ClassVar[int] = 409
+
+    def __init__(self, folder: str, asked: str, words: str) -> None:
+        self.folder = folder
+        self.asked = asked
+        self.words = words
+        super().__init__(f"git {asked} in {folder}: {words}")
+
+
+class WorktreeInUse(RequestError):
+    """A worktree that something still needs; it is removed only by force."""
+
+    code: ClassVar[str] = "worktree_in_use"
+    title: ClassVar[str] = "Worktree in use"
+    status: ClassVar[int] = 409
+
+    def __init__(self, path: str, reasons: tuple[str, ...]) -> None:
+        self.path = path
+        self.reasons = reasons
+        super().__init__(f"{path} is not removed: {'; '.join(reasons)}; --force (`force`) removes it all the same")
+
+
 class PathRefused(RequestError):
     """A path of which that cannot be asked: it is not there, or it is another kind of thing."""
 
@@ -617,6 +672,18 @@ class FileFailed(HostError):
         super().__init__(f"{path}: {reason}; look at the disk and the system's log")
 
 
+class GitMissing(HostError):
+    """There is no git on this machine, or it does not come to an end."""
+
+    code: ClassVar[str] = "git_missing"
+    title: ClassVar[str] = "Git missing"
+    status: ClassVar[int] = 503
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(f"git cannot be used: {reason}")
+
+
 class ProcessNotStarted(HostError):
     """A program that a client named could not be started."""
 
@@ -783,6 +850,97 @@ class CursorLost(StoreError):
             f"session {session} has no such event {after} any more (it is at {last_seq}, epoch {epoch}); "
             "read it again from the beginning"
         )
+
+
+class BotError(FootplateError):
+    """A chat service refused a call, or could not be reached."""
+
+    code: ClassVar[str] = "bot_error"
+    title: ClassVar[str] = "Chat service error"
+    status: ClassVar[int] = 502
+
+    def __init__(self, method: str, problem: str) -> None:
+        self.method = method
+        self.problem = problem
+        super().__init__(f"{method}: {problem}")
+
+
+class BotUnreachable(BotError):
+    """The chat service does not answer, or is broken. `certain`: surely nothing was done."""
+
+    code: ClassVar[str] = "bot_unreachable"
+    title: ClassVar[str] = "Chat service not reachable"
+    retryable: ClassVar[bool] = True
+
+    def __init__(self, method: str, problem: str, *, certain: bool) -> None:
+        self.certain = certain
+        super().__init__(method, problem)
+
+
+class BotRefused(BotError):
+    """The chat service says no, in its own words; trying again does not help."""
+
+    code: ClassVar[str] = "bot_refused"
+    title: ClassVar[str] = "Refused by the chat service"
+
+
+class BotTokenWrong(BotRefused):
+    """The chat service does not know the bot's token."""
+
+    code: ClassVar[str] = "bot_token_wrong"
+    title: ClassVar[str] = "Bot token not known"
+
+
+class MessageNotModified(BotError):
+    """The message has that content already: what was wanted holds."""
+
+    code: ClassVar[str] = "message_not_modified"
+    title: ClassVar[str] = "Message not modified"
+
+
+class MessageMissing(BotError):
+    """The message to change is not there, or is not the bot's own."""
+
+    code: ClassVar[str] = "message_missing"
+    title: ClassVar[str] = "Message not there"
+
+
+class RetryAfter(BotError):
+    """Too many messages; the chat service says after how many seconds to come again."""
+
+    code: ClassVar[str] = "bot_retry_after"
+    title: ClassVar[str] = "Too many messages"
+    status: ClassVar[int] = 429
+    retryable: ClassVar[bool] = True
+
+    def __init__(self, method: str, problem: str, *, seconds: float) -> None:
+        self.seconds = seconds
+        super().__init__(method, problem)
+
+
+class BotForbidden(BotError):
+    """The bot may not write there: blocked, removed, or without the right."""
+
+    code: ClassVar[str] = "bot_forbidden"
+    title: ClassVar[str] = "Bot not allowed there"
+
+
+class PollConflict(BotError):
+    """Another program reads the same bot's messages."""
+
+    code: ClassVar[str] = "bot_poll_conflict"
+    title: ClassVar[str] = "Bot read by another program"
+
+
+class ChatMigrated(BotError):
+    """The group became a supergroup and has another id now."""
+
+    code: ClassVar[str] = "chat_migrated"
+    title: ClassVar[str] = "Chat moved"
+
+    def __init__(self, method: str, problem: str, *, chat: int) -> None:
+        self.chat = chat
+        super().__init__(method, problem)
 
 
 class ConfigError(FootplateError):

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     import click
 
-SERVER: Final = {
+SURFACES: Final = {
+    "acp": ("footplate.interfaces.acp.command:acp_command", "Be the agent of an editor, on standard input and output."),
     "serve": ("footplate.interfaces.http.command:serve_command", "Serve sessions over HTTP."),
     "server": (
         "footplate.interfaces.http.command:server_command",
@@ -22,7 +23,7 @@ def command_line() -> click.Group:
     """The root command with every subcommand of the product."""
     from footplate.interfaces.cli.app import COMMANDS, root  # noqa: PLC0415
 
-    COMMANDS.update(SERVER)
+    COMMANDS.update(SURFACES)
     return root
 
 

@@ -58,6 +58,12 @@ def die_before(kind: str) -> None:
     SessionLog.publish = publishing  # type: ignore[method-assign]
 
 
+def show_tasks() -> None:
+    """On SIGUSR1: where everything stands, on stderr, for who wonders why nothing goes on."""
+    for task in asyncio.all_tasks():
+        task.print_stack(limit=6)
+
+
 def say(frame: object) -> None:
     os.write(1, msgspec.json.encode(frame) + b"\n")
 
@@ -122,6 +128,7 @@ async def lines() -> AsyncIterator[bytes]:
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     loop.add_signal_handler(signal.SIGTERM, reader.feed_eof)
+    loop.add_signal_handler(signal.SIGUSR1, show_tasks)
     while line := await reader.readline():
         yield line
 

@@ -43,7 +43,10 @@ COMBINATIONS: Final[tuple[tuple[Victim, ...], ...]] = (
 )
 MOMENTS: Final = (m.TurnStarted, m.ToolStarted, m.RequestOpened, m.RequestAnswered, m.ToolEnded, m.TurnEnded, m.Message)
 ENDS: Final = (m.RequestApplied, m.RequestRejected, m.RequestWithdrawn, m.RequestUnanswered)
-SETTLE_S: Final = 120.0
+SETTLE_S: Final = 60.0
+TOLD: Final = 400
+"""How many events of a log are shown when it is not as it should be."""
+
 AT_START: Final = 0.15
 """How often a service is killed before it serves."""
 
@@ -246,6 +249,9 @@ class Storm:
 
     async def _until(self, life: Life, session: SessionId, wanted: Callable[[Tale], object]) -> None:
         seen = await life.news(lambda: wanted(Tale(life.events(session))), within=SETTLE_S)
+        if not seen and not life.over:
+            life.process.send_signal(signal.SIGUSR1)
+            await life.news(lambda: False, within=1.0)
         assert seen, f"{session} does not come to rest:\n{story(life.envelopes[session])}"
 
     # -------------------------------------------------------------------------------------------- work
@@ -373,5 +379,5 @@ def answer_to(request: Request, chance: random.Random | None = None) -> Answer:
 
 
 def story(envelopes: list[ReadEnvelope]) -> str:
-    """The end of a log, for a person to read."""
-    return "\n".join(f"{each.seq} e{each.epoch} {str(each.event)[:300]}" for each in envelopes[-60:])
+    """A log, for a person to read."""
+    return "\n".join(f"{each.seq} e{each.epoch} {str(each.event)[:300]}" for each in envelopes[-TOLD:])

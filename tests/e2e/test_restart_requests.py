@@ -58,12 +58,23 @@ async def settle(life: Life, session: SessionId) -> m.TurnEnded:
     return ended
 
 
+async def refuse_second_writer(world: World, conversation: str) -> None:
+    """While only the keeper has the agent nobody else gets its conversation, and is told why."""
+    resume = ("run", "--engine", "claude", "--resume", conversation)
+    tried = await asyncio.to_thread(world.footplate, *resume, "hello")
+    assert tried.returncode != 0
+    assert "an agent that goes on without its service, under the keeper" in tried.stderr
+
+
 @pytest.mark.parametrize("way", ["kill", "terminate"])
 async def test_a_permission_outlives_the_service(lives: Lives, world: World, way: str) -> None:
     first = await lives.begin()
     session = await first.prompt(COMMAND)
     request = await first.asked(session)
+    attached = await first.see(session, m.EngineAttached)
     await (first.kill() if way == "kill" else first.terminate())
+    if world.version == "new":
+        await refuse_second_writer(world, attached.engine_session_id)
     second = await lives.begin()
     assert second.rejoined == (session,)
     await second.watch(session)

@@ -42,3 +42,9 @@ def test_every_contract_and_end_to_end_test_holds_a_promise() -> None:
             file = path.relative_to(TESTS).as_posix()
             loose += [f"{file}::{name}" for name in sorted(_tests_in(path)) if not named & {file, f"{file}::{name}"}]
     assert not loose
+
+
+def test_every_fault_of_the_server_that_was_before_us_names_tests_of_its_own() -> None:
+    named = {name: tests for name, tests in _promises().items() if name[0] == "F"}
+    assert set(named) == {f"F{number}" for number in range(1, 19)}
+    assert all("::" in test for tests in named.values() for test in tests)

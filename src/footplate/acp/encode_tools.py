@@ -27,6 +27,7 @@ from footplate.events.ids import ToolCallId
 from footplate.events.model import ToolEnded, ToolStarted, ToolUpdated
 from footplate.events.requests import Request
 from footplate.events.tools import (
+    ChangeKind,
     CommandDetail,
     FileChange,
     FileChangeDetail,
@@ -49,6 +50,8 @@ KINDS: Final[dict[ToolKind, str]] = {
     "plan": "switch_mode",
 }
 FENCED: Final = {"command": "console", "read": ""}
+VERBS: Final[dict[ChangeKind, str]] = {"add": "Write", "update": "Edit", "delete": "Delete", "move": "Move"}
+APPROVE: Final = "Approve the plan"
 Item = Content | Diff | Terminal
 
 
@@ -88,7 +91,7 @@ class ToolEncoder:
         return [
             ToolCall(
                 tool_call_id=event.call,
-                title=event.title or event.name,
+                title=_title(event.title, event.detail) or event.name,
                 name=event.name,
                 kind=_kind(event.kind, event.detail),
                 status="in_progress" if shown.running else "pending",
@@ -113,7 +116,7 @@ class ToolEncoder:
         return [
             ToolCallChange(
                 tool_call_id=event.call,
-                title=event.title or None,
+                title=_title(event.title, event.detail) or None,
                 status="in_progress" if begins else None,
                 content=_raws(self._preview(shown)) if event.detail is not None else None,
                 locations=(_locations(event.detail) or None) if event.detail is not None else None,
@@ -153,7 +156,7 @@ class ToolEncoder:
             paths = (ToolCallLocation(path=request.blocked_path),)
         return ToolCallUpdate(
             tool_call_id=request.call or request.id,
-            title=request.title or (shown.title if shown else request.tool),
+            title=APPROVE if request.kind == "plan" else self._asked_title(request, shown),
             name=request.tool or None,
             kind=_kind(kind, detail),
             status="pending",
@@ -168,6 +171,9 @@ class ToolEncoder:
         return self._owner(None, parent).raw()
 
     # ------------------------------------------------------------------------------------------- inside
+
+    def _asked_title(self, request: Request, shown: Shown | None) -> str:
+        return _title(request.title or (shown.title if shown else ""), shown.detail if shown else None) or request.tool
 
     def _has_terminal(self, shown: Shown) -> bool:
         return self._profile.terminals and shown.event.kind == "command"
@@ -246,6 +252,18 @@ def _kind(kind: ToolKind, detail: ToolDetail | None) -> str:
         if kinds in ({"delete"}, {"move"}):
             return kinds.pop()
     return KINDS.get(kind, "other")
+
+
+def _title(title: str, detail: ToolDetail | None) -> str:
+    """What the call is about; of files also what is done to them, of questions the first."""
+    match detail:
+        case FileChangeDetail(changes=(change, *_)) if title:
+            whole = change.kind == "update" and change.old_text is None and change.new_text is not None
+            return f"{VERBS['add' if whole else change.kind]} {title}"
+        case QuestionDetail(questions=(question, *_)):
+            return question.text
+        case _:
+            return title
 
 
 def _locations(detail: ToolDetail | None) -> tuple[ToolCallLocation, ...]:

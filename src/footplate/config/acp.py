@@ -1,12 +1,26 @@
-"""Commands that speak ACP on stdin and stdout and that the operator names: `[acp_agents.NAME]`."""
+"""ACP: how editors are served (`[acp]`), and commands that speak it themselves (`[acp_agents.NAME]`)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
+
+Attach = Literal["auto", "always", "never"]
+
+
+class AcpSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How `footplate acp` serves an editor."""
+
+    attach: Annotated[
+        Attach,
+        Meta(
+            description="`auto` joins the Footplate that runs on the data folder, if one does, else runs the agents "
+            "itself; `always` only joins; `never` only runs them itself"
+        ),
+    ] = "auto"
 
 
 class AcpAgentSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -16,10 +16,11 @@ from typing import Annotated, Literal, TypeVar
 import msgspec
 from msgspec import Meta
 
-from footplate.config.acp import AcpAgentSettings
+from footplate.config.acp import AcpAgentSettings, AcpSettings
 from footplate.config.machine import FilesSettings, ProcessesSettings
 from footplate.config.notify import Hook
 from footplate.config.places import settings_file
+from footplate.config.projects import ProjectSettings, alias_problem
 from footplate.config.rules import Rule
 from footplate.errors import ConfigError
 
@@ -49,6 +50,10 @@ class RuntimeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     spool_mb: Annotated[
         int, Meta(description="how much output of each agent is kept for the service meanwhile; then it waits", gt=0)
     ] = 64
+    worktree_days: Annotated[
+        Annotated[float, Meta(ge=0)] | None,
+        Meta(description="stale worktrees not used for so long are removed when the server starts; default: never"),
+    ] = None
     prewarm: Annotated[
         int, Meta(description="how many agent processes are kept ready for new sessions like the last ones", ge=0)
     ] = 0
@@ -99,10 +104,24 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ] = ()
     files: Annotated[FilesSettings, Meta(description="`[files]`, see below")] = FilesSettings()
     processes: Annotated[ProcessesSettings, Meta(description="`[processes]`, see below")] = ProcessesSettings()
+    acp: Annotated[AcpSettings, Meta(description="`[acp]`, see below")] = AcpSettings()
     acp_agents: Annotated[
         dict[str, AcpAgentSettings], Meta(description="commands that speak ACP: `[acp_agents.NAME]`, see below")
     ] = {}
+    default_project: Annotated[str, Meta(description="the project when a chat names none")] = ""
+    projects: Annotated[
+        dict[str, ProjectSettings], Meta(description="repositories by a short name: `[projects.ALIAS]`, see below")
+    ] = {}
     engines: dict[str, Section] = {}
+
+    def __post_init__(self) -> None:
+        """Refuse names of projects that mean something else already, and a default that is none."""
+        for alias in self.projects:
+            problem = alias_problem(alias)
+            if problem:
+                raise ValueError(f"[projects.{alias}] cannot be used: {problem}")
+        if self.default_project and self.default_project not in self.projects:
+            raise ValueError(f"default_project {self.default_project!r} is not in [projects]")
 
 
 class CommonSettings(msgspec.Struct, frozen=True, kw_only=True):

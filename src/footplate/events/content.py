@@ -60,6 +60,9 @@ class OtherBlock(ContentBase, frozen=True, kw_only=True, tag="other"):
 
 ContentBlock = TextBlock | ImageBlock | ResourceBlock | DiffBlock | TerminalBlock | OtherBlock
 
+HEADLINE = 80
+"""How long the line may be by which a list names a session."""
+
 Role = Literal["user", "assistant"]
 
 
@@ -74,3 +77,10 @@ def text_of(blocks: tuple[ContentBlock, ...]) -> str:
         elif isinstance(block, ResourceBlock) and block.text:
             parts.append(block.text)
     return "\n".join(parts)
+
+
+def headline(blocks: tuple[ContentBlock, ...]) -> str:
+    """The first line of the text, short enough for a list; empty when there is no text."""
+    lines = (line.strip() for block in blocks if isinstance(block, TextBlock) for line in block.text.splitlines())
+    first = next((line for line in lines if line), "")
+    return first if len(first) <= HEADLINE else f"{first[: HEADLINE - 1]}…"

@@ -78,7 +78,7 @@ class Births:
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, ())
             close_all([in_read, out_write, err_write, tell])
-        agent.copied = bool(self.folder) and not plan.tty  # a terminal hangs up with its service
+        agent.copied = bool(self.folder) and (agent.kept or not plan.tty)  # other terminals hang up with their service
         for fd in (in_write, out_read, err_read, told) if agent.copied else (told,):
             os.set_blocking(fd, False)
         agent.pipes, agent.report = [in_write, out_read, err_read], told

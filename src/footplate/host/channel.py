@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-VERSION = 1  # of what service and keeper say to each other
+VERSION = 2  # of what service and keeper say to each other
 OLDEST = 1  # the oldest that we still understand
 FRAME_LIMIT = 64 * 1024 * 1024
 ADDRESS_LIMIT = 100  # bytes; the kernel takes a few more, on every system

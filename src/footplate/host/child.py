@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Protocol
 
 from footplate.errors import EngineGone
 
@@ -23,7 +24,13 @@ GIVE: Final = 1024 * 1024  # bytes that are given back in one frame
 
 LEFT_TO_KEEPER: Final = Exit(reason="it was left to the keeper, and runs on")
 
-Ask = Callable[[dict[str, object]], None]
+
+class Ask(Protocol):
+    """How the keeper is asked for something; descriptors that go with it are the asker's no more."""
+
+    def __call__(self, request: dict[str, object], fds: tuple[int, ...] = ()) -> None:
+        """Say it, and wait for nothing."""
+        ...
 
 
 class Process:
@@ -64,6 +71,7 @@ class Process:
         self._ending: asyncio.Task[None] | None = None
         self._keeps = keeps
         self._left = False
+        self._lock = -1
         self._direct = not isinstance(told, Attached)
         self._stdin = FramePipe(fds[0], gone=self._gone, on_closed=self._on_stdin_closed)
         if isinstance(told, Attached):
@@ -92,6 +100,17 @@ class Process:
             self._stderr = TailPipe(fds[2], before=spool.read())
         if not told.stdin:
             self._stdin.finish()
+        self._lock = fds[5] if told.locked else -1
+
+    def take_lock(self) -> int:
+        """The descriptor of the lock that the keeper held for it, to be closed by who takes it; -1: there was none."""
+        lock, self._lock = self._lock, -1
+        return lock
+
+    def hold(self, lock: int) -> None:
+        """Have the keeper keep a copy of this descriptor open for as long as the agent lives."""
+        if self._keeps:
+            self._ask({"type": "hold", "id": self.id}, (os.dup(lock),))
 
     @property
     def exit(self) -> Exit | None:

@@ -9,7 +9,7 @@ FD is one end of a Unix stream socket, the other is the driver's: the service fo
 version, and the oldest that it understands; the keeper answers `welcome {v}` (the newest that both speak) or `refused`.
 
     spawn {id, argv, env, cwd, marker?, pdeathsig?, sweep_on_exit?, limits?, oom_score_adj?, layers?, tty?, kept?,
-           about?}
+           about?, whole?}
                               -> spawned {id, pid, start_time, marker} + stdin, stdout, stderr
                                | spawn_failed {id, errno, reason, stage}
                                  stage: record | pipe | fork | limits | cwd | exec
@@ -32,12 +32,15 @@ listens on STATE_DIR/keepers/MARKER.sock, where the next driver finds it; while 
 Whoever says `hello {role: "look"}` may `list`, at any time. A driver's `hello` also tells `grace_s` and `spool_limit`.
 It has copies of the pipes of every agent, which the driver reads and writes directly; when the driver is gone it ends
 those that are not `kept` and drains the others to spools, STATE_DIR/keepers/MARKER/ID.out (whole; when `spool_limit`
-bytes are in it the agent has to wait) and ID.err (the end of it). After `grace_s` without a driver it ends all.
+bytes are in it the agent has to wait) and ID.err (the end of it; with `whole` all of it, like ID.out). After `grace_s`
+without a driver it ends all.
 
     note {id, kept?, waiting?, about?}     what is to become of it; whether a request of it is open; words for `list`
+    hold {id} + lock                       a descriptor to keep open as long as the agent lives: the lock on its session
     close_stdin {id}                       close the copy as well, so that the agent sees the end of its input
-    attach {id}               -> attached {...as listed, rest} + stdin, stdout, stderr, both spools; then exited and
-                                 swept where it came to that. Nothing is drained from before that answer on
+    attach {id}               -> attached {...as listed, rest} + stdin, stdout, stderr, both spools, the lock where it
+                                 is `locked`; then exited and swept where it came to that. Nothing is drained from
+                                 before that answer on
     direct {id}                            the spool is read to its end: from here on the driver reads the pipe itself
     settled {id, upto?}                    what was in the spool (or so many bytes of what was read of it) is stored
                                            elsewhere: it is removed

@@ -107,9 +107,11 @@ class Keepers:
             found += [Held(agent=each, marker=keeper.marker) for each in await keeper.agents() if not each.attached]
         return tuple(found)
 
-    async def take(self, held: Held, *, high_water: int = HIGH_WATER) -> Process:
+    async def take(
+        self, held: Held, *, high_water: int = HIGH_WATER, make: Callable[..., Process] = Process
+    ) -> Process:
         """Take over one of them: its spool is read first, then its pipe. Raises what `Keeper.take` raises."""
-        return await self._keeper_of(held).take(held.agent, high_water=high_water)
+        return await self._keeper_of(held).take(held.agent, high_water=high_water, make=make)
 
     def end(self, held: Held) -> None:
         """End one of them that nobody wants."""

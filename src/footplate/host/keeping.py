@@ -37,6 +37,7 @@ class Keeping:
         self.loop = Loop()
         self.driver: Channel | None = Channel(sock)
         self.speaker = self.driver
+        self.handed: list[int] = []  # what came with the request that is being served
         self.visitors: dict[int, Channel] = {}
         self.marker = marker
         self.door = door
@@ -136,8 +137,9 @@ class Keeping:
 
     def on_socket(self, channel: Channel) -> None:
         for payload, fds in channel.receive():
-            close_all(fds)
+            self.handed = fds
             self.on_request(payload, channel)
+            close_all(self.handed)
         if channel.open:
             self.write_more(channel)
         elif channel is self.driver:
@@ -247,6 +249,11 @@ class Keeping:
         agent.waiting = bool(request.get("waiting", agent.waiting))
         agent.about = {**agent.about, **request.get("about", {})}
 
+    def do_hold(self, request: dict[str, Any]) -> None:
+        agent = self.agents.get(request["id"])
+        if agent and agent.alive and self.handed:
+            agent.hold(self.handed.pop())
+
     def do_close_stdin(self, request: dict[str, Any]) -> None:
         agent = self.agents.get(request["id"])
         if agent and agent.report < 0:
@@ -325,6 +332,7 @@ class Keeping:
             self.births.on_report(agent)
         agent.alive = False
         agent.code = code
+        agent.unlock()
         agent.swept = None
         if agent.name in self.agents:
             self.send(agent.ending())

@@ -42,9 +42,12 @@ class Agent:
         self.known: set[tuple[int, int]] = set()  # descendants (pid, start) seen while it was being ended
         self.sweep: Sweep | None = None
         self.attached = True  # whether a service has its pipes
+        self.lock = -1  # the lock on its session, which is held as long as any descriptor of it is open
         self.direct = True  # whether that service has read from them, and not only from the spool
         path = f"{folder}/{self.name}"
-        self.out, self.err = Spool(path + ".out", limit), TailSpool(path + ".err")
+        self.whole = bool(request.get("whole", False))  # whether stderr is output like any other, and no more
+        self.out = Spool(path + ".out", limit)
+        self.err = Spool(path + ".err", limit) if self.whole else TailSpool(path + ".err")
 
     def facts(self) -> dict[str, Any]:
         """What is told of it to whoever asks."""
@@ -59,6 +62,7 @@ class Agent:
             "kept": self.kept,
             "waiting": self.waiting,
             "attached": self.attached,
+            "locked": self.lock >= 0,
             "stdin": bool(self.pipes) and self.pipes[0] >= 0,
             "about": self.about,
             "spooled": self.out.size - self.out.begin,
@@ -73,14 +77,17 @@ class Agent:
         return {**told, "signal": -code if code < 0 else None}
 
     def hand_over(self) -> list[int]:
-        """Descriptors for a service: the three pipes, then the two spools; ones that are closed are /dev/null."""
+        """Descriptors for a service: the three pipes, the two spools, the lock. Pipes that are closed are /dev/null."""
         handed: list[int] = []
         try:
             handed += (os.dup(fd) if fd >= 0 else os.open(os.devnull, os.O_RDWR) for fd in self.pipes)
             handed += (spool.reader() for spool in (self.out, self.err))
+            handed += [os.dup(self.lock)] if self.lock >= 0 else []
         except OSError:
             close_all(handed)
             raise
+        if self.whole:
+            self.err.drop()  # the one who reads it has a descriptor of it
         self.attached, self.direct = True, False
         return handed
 
@@ -120,6 +127,8 @@ class Agent:
                     loop.unwatch(fd)
             except BlockingIOError:
                 return
+            except OSError:  # a terminal that nobody has
+                loop.unwatch(fd)
 
         for fd, _ in self.outputs():
             loop.watch(fd, lambda fd=fd: forget(fd))  # type: ignore[misc]
@@ -135,8 +144,19 @@ class Agent:
             close_all([self.pipes[0]])
             self.pipes[0] = -1
 
+    def hold(self, fd: int) -> None:
+        """Keep the lock on its session, so that nobody else writes that while no service is there."""
+        self.unlock()
+        self.lock = fd
+
+    def unlock(self) -> None:
+        """It has ended, or will not be kept: whoever wants its session may have it, as far as we are concerned."""
+        close_all([self.lock] if self.lock >= 0 else [])
+        self.lock = -1
+
     def forget(self, loop: Loop) -> None:
         """Close and remove everything that was kept of it."""
+        self.unlock()
         self.leave_alone(loop)
         close_all(fd for fd in self.pipes if fd >= 0)
         self.pipes = []

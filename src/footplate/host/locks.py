@@ -19,6 +19,7 @@ from .table import start_time
 
 FIRST_PAUSE: Final = 0.02
 LAST_PAUSE: Final = 0.2
+LEFT_S: Final = 2.0  # how long a lock may outlive its holder before it is taken for one that was left to the keeper
 
 
 class Holder(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,8 +29,15 @@ class Holder(msgspec.Struct, frozen=True, kw_only=True):
     start_time: int
     what: str
 
+    @property
+    def dead(self) -> bool:
+        """Whether it is gone. What it holds all the same it has left to the keeper, together with an agent."""
+        return start_time(self.pid) != self.start_time
+
     def describe(self) -> str:
         """Say it in a few words."""
+        if self.dead:
+            return "an agent that goes on without its service, under the keeper: `footplate doctor` shows it"
         return f"{self.what} (pid {self.pid})"
 
 
@@ -53,17 +61,40 @@ class SessionLock:
         return self._fd >= 0
 
     async def acquire(self, *, wait: bool = False) -> None:
-        """Take the lock; when it is held, wait for it or raise `LockHeld` with the holder's name."""
+        """Take the lock; when it is held, wait for it or raise `LockHeld` with the holder's name.
+
+        One that an agent has whose service is gone is not waited for: that may take as long as the agent likes.
+        """
         if self.held:
             raise RuntimeError(f"this lock on {self.key} is taken already")
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         pause = FIRST_PAUSE
+        dead_s = 0.0
         while not self._try():
-            if not wait:
-                holder = self.holder()
+            holder = self.holder()
+            dead_s = dead_s + pause if holder is not None and holder.dead else 0.0
+            if not wait or dead_s > LEFT_S:
                 raise LockHeld(self.key, holder.describe() if holder else "another process")
             await asyncio.sleep(pause)
             pause = min(pause * 1.5, LAST_PAUSE)
+
+    @property
+    def fd(self) -> int:
+        """The descriptor that holds it; whoever has a copy of it holds the lock as well. -1 when it is not held."""
+        return self._fd
+
+    def adopt(self, fd: int) -> None:
+        """Go on with a lock that another process has held, by a copy of its descriptor, which is ours from here on."""
+        if self.held:
+            raise RuntimeError(f"this lock on {self.key} is taken already")
+        self._sign(fd)
+        self._fd = fd
+
+    def leave(self) -> None:
+        """Let go of it without freeing it: who has a copy of the descriptor holds it on."""
+        if self.held:
+            os.close(self._fd)
+            self._fd = -1
 
     def release(self) -> None:
         """Free the lock and remove its file; does nothing when it is not held."""

@@ -82,6 +82,7 @@ class KeptAgent(msgspec.Struct, frozen=True, kw_only=True):
     kept: bool = False
     waiting: bool = False
     attached: bool = True
+    locked: bool = False
     stdin: bool = True
     about: dict[str, str] = {}
     spooled: int = 0
@@ -90,7 +91,10 @@ class KeptAgent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Attached(KeptAgent, frozen=True, kw_only=True, tag_field="type", tag="attached"):
-    """The agent is ours: its three pipes and both its spools come along; `rest` belongs behind the first of them."""
+    """The agent is ours: its pipes and spools come along, and its lock where it is `locked`.
+
+    `rest` belongs behind what the first spool has.
+    """
 
     rest: str = ""
 

@@ -135,18 +135,20 @@ class Keeper:
         name = next(self._names)
         asked = {"type": "spawn", "id": name, "sweep_on_exit": sweep_on_exit, "marker": spec.marker}
         bounds = {"limits": spec.limits, "oom_score_adj": spec.oom_score_adj, "layers": spec.layers, "tty": spec.tty}
-        keeping = {"kept": spec.kept, "about": spec.about} if self.keeps else {}
+        keeping = {"kept": spec.kept, "about": spec.about, "whole": spec.whole} if self.keeps else {}
         request = {**asked, **bounds, **keeping, "argv": spec.argv, "env": spec.env, "cwd": spec.cwd}
         return await self._await_birth(request, spec, high_water, make)
 
-    async def take(self, agent: KeptAgent, *, high_water: int = HIGH_WATER) -> Process:
+    async def take(
+        self, agent: KeptAgent, *, high_water: int = HIGH_WATER, make: Callable[..., Process] = Process
+    ) -> Process:
         """Take over an agent that it keeps: first what the spool holds is read, then the pipe itself.
 
         Raises `SpawnFailed` when the keeper does not have it, or we have it already.
         """
         request: dict[str, object] = {"type": "attach", "id": agent.id}
         spec = Spawn(argv=(agent.program,), env={}, cwd="/", layers=agent.layers)
-        return await self._await_birth(request, spec, high_water, Process)
+        return await self._await_birth(request, spec, high_water, make)
 
     async def _await_birth(
         self, request: dict[str, object], spec: Spawn, high_water: int, make: Callable[..., Process]
@@ -244,11 +246,13 @@ class Keeper:
         if self._gone is not None:
             raise KeeperGone(self._gone)
 
-    def _ask(self, request: dict[str, object]) -> None:
-        """Send a request; when the keeper is gone its burial answers in its place."""
+    def _ask(self, request: dict[str, object], fds: tuple[int, ...] = ()) -> None:
+        """Send a request; when the keeper is gone its burial answers in its place. Descriptors are ours no more."""
         if self._gone is None:
-            self._channel.send(request)
+            self._channel.send(request, fds)
             self._flush()
+        else:
+            close_all(fds)
 
     def _flush(self) -> None:
         fd = self._channel.sock.fileno()
@@ -317,7 +321,7 @@ class Keeper:
 
     def _on_born(self, told: Spawned | Attached, fds: list[int]) -> None:
         birth = self._births.pop(told.id, None)
-        wanted = 5 if isinstance(told, Attached) else 3
+        wanted = 5 + told.locked if isinstance(told, Attached) else 3
         if birth is None or birth.process.done() or len(fds) != wanted:
             close_all(fds)
             self._ask({"type": "end", "id": told.id, "term_s": 0, "kill_s": 1})

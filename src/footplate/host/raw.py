@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 
 from .child import Process
 from .lines import Block, LineSplitter
+from .messages import Attached
 from .pipes import CHUNK, WAKE, LinePipe, TailPipe
 
 Stream = Literal["stdout", "stderr", "pty"]
@@ -34,14 +35,15 @@ class Unsplit(LineSplitter):
 class ChunkPipe(LinePipe):
     """stdout, or the terminal: every chunk goes to `take` at once. A terminal that nobody has is at its end."""
 
-    def __init__(self, fd: int, *, take: Callable[[bytes], None], on_closed: Callable[[], None]) -> None:
+    def __init__(self, fd: int, *, take: Callable[[bytes], None], on_closed: Callable[[], None], **before: Any) -> None:
         self._give = take
-        super().__init__(fd, gather_s=0.0, on_closed=on_closed)
+        super().__init__(fd, gather_s=0.0, on_closed=on_closed, **before)
         self._splitter = Unsplit()
 
     def _add(self, block: Block) -> None:
         if block.lines:
             self._give(block.lines)
+            self._taken += len(block.lines)
 
     def _pump(self, budget: int = WAKE) -> int:
         try:
@@ -96,6 +98,30 @@ class RawProcess(Process):
     def _open_stderr(self, fd: int) -> TailPipe:
         return TapPipe(fd, take=lambda data: self._give("stderr", data), on_closed=self._on_end)
 
+    def _take_over(self, told: Attached, fds: list[int], high_water: int) -> None:
+        """What it said meanwhile goes to `take` first; each part of it is settled as soon as it was given."""
+        stream: Stream = "pty" if self._tty else "stdout"
+
+        def give(data: bytes) -> None:
+            self._give(stream, data)
+            if not self._direct:
+                asyncio.get_running_loop().call_soon(self.settle)
+
+        rest = told.rest.encode("latin-1")
+        self._stdout = ChunkPipe(
+            fds[1], take=give, on_closed=self._on_end, ahead=fds[3], rest=rest, on_direct=self._on_direct
+        )
+        with open(fds[4], "rb") as spool:  # noqa: PTH123  a descriptor
+            while chunk := spool.read(CHUNK):
+                self._give("stderr", chunk)
+        self._stderr = self._open_stderr(fds[2])
+        if not told.stdin:
+            self._stdin.finish()
+
+    def _on_direct(self) -> None:
+        super()._on_direct()
+        self.settle()
+
     def _on_end(self) -> None:
         self._flowing -= 1
         if not self._flowing and not self._drained.done():
@@ -115,6 +141,12 @@ class RawProcess(Process):
         """End it now, with all that it started; its input is not closed first, so that it has no time to end well."""
         if self.exit is None:
             self._ask_end(0)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """The rows and columns of its terminal."""
+        rows, cols = termios.tcgetwinsize(self._stdin.fileno())
+        return rows, cols
 
     def resize(self, rows: int, cols: int) -> None:
         """Give its terminal another size; it is told by SIGWINCH. Does nothing once the terminal is closed."""

@@ -16,6 +16,7 @@ class Spawn(msgspec.Struct, frozen=True, kw_only=True):
     it when memory is out; `layers` is how many processes a sandbox puts between our child and the program itself.
     `tty` (rows, columns) gives it a terminal for its stdin, stdout and stderr.
     `kept` is for a program that is to outlive the service, where the keeper does; `about` is what it tells of it.
+    With `whole` all of its stderr is kept meanwhile, like its stdout, and not only the end.
     """
 
     argv: tuple[str, ...]
@@ -28,6 +29,7 @@ class Spawn(msgspec.Struct, frozen=True, kw_only=True):
     tty: tuple[int, int] | None = None
     kept: bool = False
     about: dict[str, str] = {}
+    whole: bool = False
 
 
 class Exit(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 CHUNK = 64 * 1024
@@ -41,6 +42,10 @@ class Spool:
             data = os.read(fd, min(CHUNK, self.limit - self.size))
         except BlockingIOError:
             return True
+        except OSError as error:
+            if error.errno != errno.EIO:
+                raise
+            data = b""  # a terminal that nobody has is at its end
         if not data:
             self.ended = True
             return False

@@ -69,6 +69,8 @@ class Agent:
             session=session, engine=engine.name, agent=kept.id, installed=started.installed, options=options
         )
         await write_down(services, record)
+        if self._lock is not None:
+            kept.hold(self._lock.fd)
         kept.note(kept=True, session=session)
         self._on_over = partial(strike_out, services, session)
 
@@ -97,13 +99,18 @@ class Agent:
             ended=ended,
         )
         lock = SessionLock(services.locks, f"{engine.name}:{options.resume}", what="footplate session")
-        await lock.acquire()
+        if not rejoin.held.agent.locked:
+            await lock.acquire()
         try:
             rejoining = await asyncio.to_thread(engine.rejoin, options.standing, where)
             process = await services.keepers.take(rejoin.held)
         except BaseException:
             lock.release()
             raise
+        if rejoin.held.agent.locked:
+            lock.adopt(process.take_lock())
+        else:
+            process.hold(lock.fd)
         wire = RejoinedWire(ProcessWire(process, options.resources), rejoining)
         runner = Runner(wire, engine.converse(options, rejoin.record.installed), engine=engine.name)
         agent = cls(runner, lock, take)
@@ -126,7 +133,10 @@ class Agent:
             self._free()
 
     def _free(self) -> None:
-        if self._lock is not None:
+        """Its session is anybody's, unless it goes on without us: then the keeper has the lock."""
+        if self._lock is not None and self._runner.left:
+            self._lock.leave()
+        elif self._lock is not None:
             self._lock.release()
 
     def name(self, session: SessionId) -> None:

@@ -140,7 +140,7 @@ def _agent_facts(agent: KeptAgent) -> dict[str, object]:
 def _agent_line(agent: KeptAgent) -> str:
     state = "runs" if agent.alive else "has ended"
     words = [f"agent {agent.id}", f"pid {agent.pid}", state]
-    words += [f"session {agent.about['session']}"] if "session" in agent.about else []
+    words += [f"{kind} {agent.about[kind]}" for kind in ("session", "process") if kind in agent.about]
     words += ["asks something"] if agent.waiting else []
     words += [] if agent.attached else [f"{agent.spooled} bytes in its spool{' (full)' if agent.full else ''}"]
     return ", ".join(words)

@@ -19,6 +19,7 @@ from footplate.host.spawn import Exit
 from footplate.host.sweep import sweep_marked
 from footplate.host.table import kill_exactly, look, open_pidfd
 from footplate.runtime.output import Output
+from footplate.runtime.output_file import OutputFile
 
 INPUT_WAIT: Final = 1.0
 """How long a call waits for a process to take its input; after that the input waits by itself."""
@@ -28,6 +29,9 @@ LOOK_AGAIN: Final = 0.2
 HANG_UPS: Final = (0.3, 1.0, 3.0)
 """How long after one hang-up the next comes, as long as the process runs."""
 
+ABOUT: Final = "process"
+"""Under this name the keeper is told which process of the table a program is."""
+
 Owner = Literal["user", "desktop", "system"]
 State = Literal["running", "exited"]
 
@@ -35,7 +39,7 @@ State = Literal["running", "exited"]
 class ChildInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
     """What is known of a process. One that a signal ended has no exit code.
 
-    `lost`: it ran when an earlier service ended, and its output and exit code went with that.
+    `lost`: it ran when an earlier service ended and was not kept; what it said since, and its exit code, are not known.
     """
 
     id: str
@@ -72,12 +76,15 @@ class Child:
         max_log_bytes: int,
         replay_bytes: int,
         size: tuple[int, int] = (24, 80),
+        file: OutputFile | None = None,
         on_end: Callable[[Child], None] = lambda _: None,
     ) -> None:
         self.info = info
         self.output = Output(max_log_bytes)
         self.replay = Replay(replay_bytes) if info.tty else None
         self.size = size
+        self._file = file
+        self._remembered = False
         self.marker = ""
         self.start_time = 0
         self._pid = 0
@@ -97,13 +104,29 @@ class Child:
 
     def take(self, stream: Stream, data: bytes) -> None:
         """It has said something."""
-        self.output.add(stream, data, int(time.time() * 1000))
+        piece = self.output.add(stream, data, int(time.time() * 1000))
+        if self._file is not None:
+            self._file.add(piece)
         if self.replay is not None:
             self.replay.feed(data)
 
+    def remember(self) -> None:
+        """Read what an earlier service has heard of it, once."""
+        if self._remembered or self._file is None:
+            return
+        self._remembered = True
+        pieces = self._file.read()
+        self.output.restore(pieces)
+        if self.replay is not None:
+            for piece in pieces:
+                self.replay.feed(piece.data)
+
     def begin(self, process: RawProcess) -> None:
-        """It was started."""
+        """It was started, or taken over: then what it said meanwhile comes first."""
+        self._remembered = True
         self._process = process
+        if self.info.tty and process.exit is None:
+            self.size = process.size
         self.marker, self.start_time, self._pid = process.marker, process.start_time, process.pid
         self.info = msgspec.structs.replace(self.info, pid=process.pid)
         self._watch = asyncio.create_task(self._see_out(process), name=f"child {self.info.id}")
@@ -125,7 +148,8 @@ class Child:
         ended = await process.wait()
         at = int(time.time() * 1000)
         await process.drained()
-        self._end(ended, at=at)
+        if not process.left:
+            self._end(ended, at=at, lost=ended.code is None and ended.signal is None)
 
     async def _see_found_out(self) -> None:
         """Wait for the end of a process that is not ours to wait for."""
@@ -155,6 +179,8 @@ class Child:
             self.info, status="exited", pid=None, exit_code=ended.code, exited_at_ms=at, lost=lost
         )
         self.output.close()
+        if self._file is not None:
+            self._file.close()
         self._over.set()
         self._on_end(self)
 
@@ -206,6 +232,29 @@ class Child:
             await asyncio.wait((self._watch,))
         if self._inputs:
             await asyncio.wait(self._inputs)
+
+    async def leave(self) -> None:
+        """Let go of it without ending it; what it is about to read of its input it has a moment for."""
+        if self._inputs:
+            await asyncio.wait(self._inputs, timeout=INPUT_WAIT)
+        if self._process is not None and self.running:
+            self._process.leave()
+        else:
+            await self.close()
+        if self._watch is not None:
+            await asyncio.wait((self._watch,))
+        if self._file is not None:
+            self._file.close()
+
+    def release(self) -> None:
+        """Its end is stored: the keeper need not know of it any more."""
+        if self._process is not None:
+            self._process.release()
+
+    def forget(self) -> None:
+        """Nothing is to be left of its output."""
+        if self._file is not None:
+            self._file.remove()
 
     # ------------------------------------------------------------------------------------------- its input
 

@@ -1,7 +1,8 @@
 """The table of processes that clients started: what runs, what has ended, and what an earlier service left.
 
-Every process is a child of the keeper: it ends with all that it started, and with the service at the latest. The table
-itself is stored, so that after a restart a client still learns what became of its processes.
+Every process is a child of the keeper, and ends with all that it started. Where the keeper outlives the service, so do
+the processes: the next service takes them over, with the output they had meanwhile. The table and the output are
+stored, so that after a restart a client still learns what became of its processes.
 """
 
 from __future__ import annotations
@@ -9,19 +10,23 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from footplate.config.machine import ProcessesSettings
-from footplate.errors import Conflict, NotFound, ProcessNotStarted, RequestError, SpawnFailed, StoreError
+from footplate.errors import Conflict, HostError, NotFound, ProcessNotStarted, RequestError, SpawnFailed, StoreError
 from footplate.host.environment import build_environment
+from footplate.host.keepers import Held, Keepers
 from footplate.host.raw import RawProcess, Stream, Take
 from footplate.host.spawn import Spawn
 from footplate.host.spawner import Spawner
-from footplate.runtime.child import Child, ChildInfo, ChildRecord, Owner
+from footplate.runtime.child import ABOUT, Child, ChildInfo, ChildRecord, Owner
+from footplate.runtime.output_file import OutputFile, remove_strangers
 from footplate.store.base import Store
 
 TABLE: Final = "processes"
@@ -67,9 +72,20 @@ class Children:
     """The processes of one service."""
 
     def __init__(
-        self, keeper: Spawner, store: Store, *, settings: ProcessesSettings, environ: Mapping[str, str]
+        self,
+        keeper: Spawner,
+        store: Store,
+        *,
+        settings: ProcessesSettings,
+        environ: Mapping[str, str],
+        folder: Path,
+        leaving: Callable[[], bool] = lambda: False,
     ) -> None:
+        """`folder` is where output is stored. `leaving` says whether processes are left to keepers that outlive us."""
         self._keeper = keeper
+        self._keepers = keeper if isinstance(keeper, Keepers) else None
+        self._folder = folder
+        self._leaving = leaving
         self._documents = store.documents(TABLE)
         self._settings = settings
         self._environ = environ
@@ -78,6 +94,8 @@ class Children:
         self._running_runs = 0
         self._writes: set[asyncio.Task[None]] = set()
         self._closed = False
+        self.rejoined: tuple[str, ...] = ()
+        """The processes that went on without a service, and are ours now."""
         self.limits = Limits(
             max_concurrent_processes=settings.max_concurrent,
             default_run_timeout_ms=settings.default_run_timeout_ms,
@@ -90,10 +108,17 @@ class Children:
     @classmethod
     @asynccontextmanager
     async def open(
-        cls, keeper: Spawner, store: Store, *, settings: ProcessesSettings, environ: Mapping[str, str]
+        cls,
+        keeper: Spawner,
+        store: Store,
+        *,
+        settings: ProcessesSettings,
+        environ: Mapping[str, str],
+        folder: Path,
+        leaving: Callable[[], bool] = lambda: False,
     ) -> AsyncIterator[Children]:
-        """The table with what the store has of it; at the end of the block every process is ended."""
-        children = cls(keeper, store, settings=settings, environ=environ)
+        """The table with what the store has of it; at the end of the block every process is ended, or left."""
+        children = cls(keeper, store, settings=settings, environ=environ, folder=folder, leaving=leaving)
         await children._load()
         try:
             yield children
@@ -114,18 +139,24 @@ class Children:
         self._reap()
         return tuple(child.info for child in self._children.values() if owner in (None, child.info.owner))
 
+    @property
+    def running(self) -> int:
+        """How many run."""
+        return sum(child.running for child in self._children.values())
+
     def get(self, name: str) -> Child:
         """A process by its id. Raises `NotFound`."""
         child = self._children.get(name)
         if child is None:
             raise NotFound("process", name)
+        child.remember()
         return child
 
     async def delete(self, name: str) -> None:
         """Forget a process that has ended. Raises `NotFound`, `Conflict` when it runs."""
         if self.get(name).running:
             raise Conflict("process is still running; stop or kill it before delete")
-        del self._children[name]
+        self._children.pop(name).forget()
         await self._forget(name)
 
     def _reap(self) -> None:
@@ -135,7 +166,7 @@ class Children:
         surplus = len(ended) - self._settings.keep_exited
         for at, child in enumerate(sorted(ended, key=lambda each: each.info.exited_at_ms or 0)):
             if at < surplus or (child.info.exited_at_ms or 0) < due:
-                del self._children[child.info.id]
+                self._children.pop(child.info.id).forget()
                 self._later(self._forget(child.info.id))
 
     # ------------------------------------------------------------------------------------------- starting
@@ -164,22 +195,27 @@ class Children:
             created_at_ms=int(time.time() * 1000),
             cwd=asked.cwd,
         )
-        child = Child(
-            info,
-            max_log_bytes=self.limits.max_log_bytes_per_process,
-            replay_bytes=self._settings.replay_bytes,
-            size=size,
-            on_end=self._on_end,
-        )
+        child = self._child(info, size)
         self._running_runs += 1
         try:
-            process = await self._spawn(asked, child.take, size if tty else None)
+            process = await self._spawn(asked, child.take, size if tty else None, name=info.id)
         finally:
             self._running_runs -= 1
         child.begin(process)
         self._children[info.id] = child
         await self._write(child)
         return child
+
+    def _child(self, info: ChildInfo, size: tuple[int, int] = (24, 80)) -> Child:
+        limit = self.limits.max_log_bytes_per_process
+        return Child(
+            info,
+            max_log_bytes=limit,
+            replay_bytes=self._settings.replay_bytes,
+            size=size,
+            file=OutputFile(self._folder, info.id, limit),
+            on_end=self._on_end,
+        )
 
     async def run(self, asked: Asked, *, timeout_ms: int | None = None, max_output_bytes: int | None = None) -> Ran:
         """Run a program to its end, or until its time is over; then nothing is left of it."""
@@ -212,27 +248,27 @@ class Children:
         texts = (asked.command, *asked.args, asked.cwd or "", *asked.env, *asked.env.values())
         if any("\0" in text for text in texts) or any(not name or "=" in name for name in asked.env):
             raise RequestError("command, args, cwd and env must hold no null byte, and names in env no equals sign")
-        running = sum(child.running for child in self._children.values()) + self._running_runs
+        running = self.running + self._running_runs
         if self._closed or running >= self.limits.max_concurrent_processes:
             raise Conflict(
                 f"max concurrent process limit reached ({self.limits.max_concurrent_processes}); end one, or raise "
                 "maxConcurrentProcesses"
             )
 
-    async def _spawn(self, asked: Asked, take: Take, tty: tuple[int, int] | None) -> RawProcess:
+    async def _spawn(self, asked: Asked, take: Take, tty: tuple[int, int] | None, name: str = "") -> RawProcess:
+        """Start it; one that has a name is kept where the keeper outlives us."""
         extra = {**({"TERM": TERM} if tty else {}), **asked.env}
         spec = Spawn(
             argv=(asked.command, *asked.args),
             env=build_environment(self._environ, allow=self._settings.env_pass, extra=extra),
             cwd=asked.cwd or self._environ.get("HOME") or "/",
             tty=tty,
+            kept=bool(name) and self._keepers is not None,
+            about={ABOUT: name} if name else {},
+            whole=True,
         )
-
-        def make(*args: object, **facts: object) -> RawProcess:
-            return RawProcess(*args, take=take, tty=tty is not None, **facts)
-
         try:
-            process = await self._keeper.spawn(spec, make=make)
+            process = await self._keeper.spawn(spec, make=partial(RawProcess, take=take, tty=tty is not None))
         except SpawnFailed as problem:
             raise ProcessNotStarted(problem.errno, problem.reason) from problem
         assert isinstance(process, RawProcess)
@@ -253,14 +289,38 @@ class Children:
             after = page.after
             if after is None:
                 break
+        await asyncio.to_thread(remove_strangers, self._folder, [record.info.id for record in found])
+        held = await self._held()
         for record in sorted(found, key=lambda each: _number(each.info.id)):
             self._last = max(self._last, _number(record.info.id))
-            child = Child(record.info, max_log_bytes=1, replay_bytes=1, on_end=self._on_end)
-            self._children[record.info.id] = child
-            if child.running:
-                child.find(record)
-            else:
+            child = self._children[record.info.id] = self._child(record.info)
+            if not child.running:
                 child.output.close()
+            elif not await self._take_over(child, held.pop(record.marker, None)):
+                child.find(record)
+        for left in held.values():  # started, and the service was killed before it was written down
+            if self._keepers is not None:
+                self._keepers.end(left)
+
+    async def _held(self) -> dict[str, Held]:
+        """What waits to be taken over, by its marker."""
+        held = await self._keepers.held() if self._keepers is not None else ()
+        return {each.agent.marker: each for each in held if ABOUT in each.agent.about}
+
+    async def _take_over(self, child: Child, held: Held | None) -> bool:
+        """Go on with a process that the keeper has kept; what it said meanwhile is read first."""
+        if self._keepers is None or held is None:
+            return False
+        child.remember()
+        try:
+            process = await self._keepers.take(held, make=partial(RawProcess, take=child.take, tty=child.info.tty))
+        except HostError as problem:
+            log.warning("process %s cannot be taken over: %s", child.info.id, problem)
+            return False
+        assert isinstance(process, RawProcess)
+        child.begin(process)
+        self.rejoined += (child.info.id,)
+        return True
 
     async def _write(self, child: Child) -> None:
         await self._documents.put(child.info.id, msgspec.json.encode(child.record()), durable=False)
@@ -271,7 +331,11 @@ class Children:
 
     def _on_end(self, child: Child) -> None:
         if child.info.id in self._children:
-            self._later(self._write(child))
+            self._later(self._conclude(child))
+
+    async def _conclude(self, child: Child) -> None:
+        await self._write(child)
+        child.release()
 
     def _later(self, work: Coroutine[object, object, None]) -> None:
         task = asyncio.create_task(self._quietly(work), name="table of processes")
@@ -286,7 +350,8 @@ class Children:
 
     async def _close(self) -> None:
         self._closed = True
-        await asyncio.gather(*(child.close() for child in self._children.values()))
+        leaving = self._leaving()
+        await asyncio.gather(*(child.leave() if leaving else child.close() for child in self._children.values()))
         if self._writes:
             await asyncio.wait(self._writes)
 

@@ -19,6 +19,7 @@ from footplate.events.codec import ReadEnvelope
 from footplate.events.ids import SessionId
 from footplate.events.reduce import SessionReducer
 from footplate.host.keepers import Held, Keepers
+from footplate.runtime.child import ABOUT
 from footplate.runtime.log import SessionLog
 from footplate.runtime.memory import choose_evictions, memory_is_short
 from footplate.runtime.rejoining import Rejoin, find_record
@@ -203,6 +204,8 @@ class Hub:
         return tuple([each for held in await keepers.held() if (each := await self._rejoin(keepers, held)) is not None])
 
     async def _rejoin(self, keepers: Keepers, held: Held) -> SessionId | None:
+        if ABOUT in held.agent.about:
+            return None  # a process of the table, which takes it over itself
         record = await find_record(self._services, held)
         if record is None:
             keepers.end(held)

@@ -1,18 +1,11 @@
-"""The server of the local link: the process that owns the sessions serves them to others of the same person.
-
-A Unix socket that only its owner may open; the kernel says who connects, and nobody else is let in.
-"""
+"""The server of the local link: the process that owns the sessions serves them to others of the same person."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import os
-import socket
-import struct
-import sys
-from collections.abc import AsyncIterator, Coroutine, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Coroutine
 from pathlib import Path
 from typing import Final, assert_never
 
@@ -21,99 +14,24 @@ import msgspec
 from footplate.errors import FootplateError, ProtocolError
 from footplate.runtime import link_wire as w
 from footplate.runtime.backend import Attachment, ChatBackend
+from footplate.runtime.private_socket import PrivateServer
 
 SOCKET_NAME: Final = "chat.sock"
-LINE_LIMIT: Final = 512 * 1024 * 1024
-LONGEST_PATH: Final = 100
-"""The kernel takes about this much as a socket's address; a longer path is reached through its folder."""
 
 log = logging.getLogger(__name__)
 
 
-@contextmanager
-def short_address(path: Path) -> Iterator[str]:
-    """An address of the socket that the kernel takes, however long the path is."""
-    if len(os.fsencode(path)) <= LONGEST_PATH or sys.platform != "linux":
-        yield str(path)
-        return
-    folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        yield f"/proc/self/fd/{folder}/{path.name}"
-    finally:
-        os.close(folder)
+def link_server(backend: ChatBackend, path: Path) -> PrivateServer:
+    """A server of the backend on a socket."""
 
-
-class LinkServer:
-    """Serves a backend on a socket until it is closed."""
-
-    def __init__(self, backend: ChatBackend, path: Path) -> None:
-        self._backend = backend
-        self._path = path
-        self._server: asyncio.Server | None = None
-        self._visits: set[asyncio.Task[None]] = set()
-
-    @classmethod
-    @asynccontextmanager
-    async def open(cls, backend: ChatBackend, path: Path) -> AsyncIterator[LinkServer]:
-        """A server for as long as the block lasts. Whoever opens it owns the data folder: an old socket is removed."""
-        server = cls(backend, path)
-        await server.start()
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        visit = _Visit(backend, reader, writer)
         try:
-            yield server
+            await visit.serve()
         finally:
-            await server.close()
-
-    async def start(self) -> None:
-        """Listen."""
-        self._path.unlink(missing_ok=True)
-        listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        before = os.umask(0o177)
-        try:
-            with short_address(self._path) as address:
-                listening.bind(address)
-        except OSError:
-            listening.close()
-            raise
-        finally:
-            os.umask(before)
-        self._server = await asyncio.start_unix_server(self._welcome, sock=listening, limit=LINE_LIMIT)
-
-    async def close(self) -> None:
-        """Let every visitor go; the socket is removed."""
-        self._path.unlink(missing_ok=True)
-        if self._server is not None:
-            self._server.close()
-        visits = tuple(self._visits)
-        for visit in visits:
-            visit.cancel()
-        if visits:
-            await asyncio.wait(visits)
-
-    async def _welcome(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        if task is None:  # pragma: no cover - a coroutine always runs in a task here
-            return
-        self._visits.add(task)
-        visit = _Visit(self._backend, reader, writer)
-        try:
-            if same_person(writer):
-                await visit.serve()
-        except (ConnectionError, asyncio.CancelledError):
-            pass  # the visitor is gone, or we are closing
-        finally:
-            self._visits.discard(task)
             await visit.leave()
 
-
-def same_person(writer: asyncio.StreamWriter) -> bool:
-    """Whether the kernel says that the peer runs as we do; where it cannot say, the socket's mode has to do."""
-    if sys.platform != "linux":
-        return True
-    raw = writer.get_extra_info("socket").getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-    pid, uid, _ = struct.unpack("3i", raw)
-    if uid != os.getuid():
-        log.warning("a connection of another person was refused (uid %d, pid %d)", uid, pid)
-    return bool(uid == os.getuid())
+    return PrivateServer(path, serve)
 
 
 class _Visit:

@@ -18,7 +18,7 @@ from footplate.events.facts import RESULTS, Fact, QueryName
 from footplate.events.ids import SessionId
 from footplate.runtime import link_wire as w
 from footplate.runtime.backend import Attachment, Standing
-from footplate.runtime.link import LINE_LIMIT, short_address
+from footplate.runtime.private_socket import connect
 from footplate.runtime.spec import SessionSpec
 from footplate.store.projection import SessionRow
 
@@ -47,8 +47,7 @@ class LinkBackend:
     async def open(cls, path: Path) -> AsyncIterator[LinkBackend]:
         """Connect to the owner. Raises `LinkLost` when nobody listens there."""
         try:
-            with short_address(path) as address:
-                reader, writer = await asyncio.open_unix_connection(address, limit=LINE_LIMIT)
+            reader, writer = await connect(path)
         except OSError as problem:
             raise LinkLost("the other Footplate", f"{path}: {problem.strerror}") from problem
         backend = cls(reader, writer)

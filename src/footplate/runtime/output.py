@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, Literal
 
 import msgspec
@@ -46,14 +46,24 @@ class Output:
         """The number of the oldest piece that is kept; one more than the last when there is none."""
         return self._pieces[0].sequence if self._pieces else self.last + 1
 
-    def add(self, stream: Stream, data: bytes, at_ms: int) -> None:
+    def add(self, stream: Stream, data: bytes, at_ms: int) -> Piece:
         """More output has come."""
-        self.last += 1
-        self._pieces.append(Piece(self.last, stream, at_ms, data))
-        self._size += len(data) + OVERHEAD
+        piece = Piece(self.last + 1, stream, at_ms, data)
+        self._hold(piece)
+        self._ring()
+        return piece
+
+    def restore(self, pieces: Iterable[Piece]) -> None:
+        """What an earlier service has heard of it; the numbers go on from there."""
+        for piece in pieces:
+            self._hold(piece)
+
+    def _hold(self, piece: Piece) -> None:
+        self.last = piece.sequence
+        self._pieces.append(piece)
+        self._size += len(piece.data) + OVERHEAD
         while self._size > self._limit and len(self._pieces) > 1:
             self._size -= len(self._pieces.popleft().data) + OVERHEAD
-        self._ring()
 
     def close(self) -> None:
         """No more will come."""

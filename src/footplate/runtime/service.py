@@ -46,6 +46,11 @@ class Service:
         """What the operator decided."""
         return self.services.settings
 
+    @property
+    def leaving(self) -> bool:
+        """Whether agents and processes go on when we end, for the next service to take over."""
+        return self.hub.leaving and self.settings.runtime.reattach_grace_s > 0
+
     async def drain(self, patience_s: float) -> bool:
         """End with the agents, not without them: wait for turns that run, then everything is ended in order.
 

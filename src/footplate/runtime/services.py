@@ -15,6 +15,7 @@ from footplate.events.requests import Request
 from footplate.host.keepers import Keepers
 from footplate.host.spawner import Spawner
 from footplate.runtime.bulletin import Bulletin
+from footplate.runtime.projects import Projects
 from footplate.runtime.ulid import new_ulid
 from footplate.runtime.warm import Place, WarmPool
 from footplate.store.base import Store
@@ -61,6 +62,7 @@ class Services:
         self.data = data
         self.locks = data / "locks"
         self.bulletin = Bulletin()
+        self.projects = Projects(settings, environ)
         place = Place(keeper, environ=environ, locks=self.locks)
         self.warm = WarmPool(place, size=settings.runtime.prewarm, unused_s=settings.runtime.prewarm_s)
 

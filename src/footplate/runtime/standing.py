@@ -31,7 +31,7 @@ def standing_of(view: SessionView, *, living: bool = False) -> Standing:
             StandingTask(id=task.id, call=task.call, background=task.background, ended=task.ended_at is not None)
             for task in view.tasks
         ),
-        requests=tuple(map(_request, view.requests)) if living else (),
+        requests=tuple(_request(each) for each in view.requests if not each.detached) if living else (),
         messages=_messages(view),
         answer=_answer(view),
         compacting=any(isinstance(item, CompactionItem) and item.status == "running" for item in view.items),

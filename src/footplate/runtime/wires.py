@@ -41,6 +41,10 @@ class Kept(Protocol):
         """Whether it is to outlive us, whether it waits for an answer, what it is for."""
         ...
 
+    def hold(self, lock: int) -> None:
+        """Have the keeper hold the lock with that descriptor as long as the agent lives."""
+        ...
+
     def settle(self) -> None:
         """All that was read is stored."""
         ...

@@ -16,10 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from footplate.errors import KeeperBusy, SpawnFailed
+from footplate.errors import KeeperBusy, LockHeld, SpawnFailed
 from footplate.host import channel, program
 from footplate.host.child import Process
 from footplate.host.keepers import Held, Keepers, connect
+from footplate.host.locks import SessionLock
 from footplate.host.process import Exit, Keeper, Spawn
 from footplate.host.sweep import collect_leftovers, name_of, read_records
 from footplate.host.table import look
@@ -97,6 +98,36 @@ async def only(keepers: Keepers) -> Held:
 async def ready(service: subprocess.Popen[bytes]) -> list[int]:
     assert service.stdout is not None
     return [int(word) for word in (await asyncio.to_thread(service.stdout.readline)).split()]
+
+
+# ---- the lock on an agent's session ----
+
+
+async def test_the_keeper_holds_the_lock_of_an_agent_between_two_services(data: Path) -> None:
+    keepers = await Keepers.open(data, grace_s=GRACE_S)
+    process = await keepers.spawn(kept("cat"))
+    first = SessionLock(data / "locks", "engine:1")
+    await first.acquire()
+    process.hold(first.fd)
+    await keepers.leave()
+    first.leave()
+    with pytest.raises(LockHeld, match="engine:1 is held by"):
+        await SessionLock(data / "locks", "engine:1").acquire()
+    keepers = await Keepers.open(data, grace_s=GRACE_S)
+    held = await only(keepers)
+    assert held.agent.locked
+    process = await keepers.take(held)
+    second = SessionLock(data / "locks", "engine:1", what="the second")
+    second.adopt(process.take_lock())
+    with pytest.raises(LockHeld, match="the second"):
+        await SessionLock(data / "locks", "engine:1").acquire()
+    second.leave()
+    os.kill(process.pid, signal.SIGKILL)
+    async with asyncio.timeout(10):
+        async with SessionLock(data / "locks", "engine:1", wait=True):
+            pass  # with the agent the keeper lets go of it
+    await process.end()
+    await keepers.close()
 
 
 # ---- nothing lost, nothing doubled ----
@@ -472,10 +503,9 @@ def plant(folder: Path, *, version: int, oldest: int) -> Path:
     shutil.copytree(Path(SOURCE) / "footplate" / "host", folder / "host")
     wire = folder / "host" / "channel.py"
     text = wire.read_text()
-    assert "\nVERSION = 1 " in text
-    wire.write_text(
-        text.replace("\nVERSION = 1 ", f"\nVERSION = {version} ").replace("\nOLDEST = 1", f"\nOLDEST = {oldest}")
-    )
+    ours = f"\nVERSION = {channel.VERSION} "
+    assert ours in text
+    wire.write_text(text.replace(ours, f"\nVERSION = {version} ").replace("\nOLDEST = 1", f"\nOLDEST = {oldest}"))
     return folder / "host" / "keeper.py"
 
 
@@ -491,7 +521,7 @@ async def leave_one_behind(data: Path, monkeypatch: pytest.MonkeyPatch, source: 
     return process
 
 
-@pytest.mark.parametrize("version", [0, 2], ids=["an older keeper", "a newer keeper"])
+@pytest.mark.parametrize("version", [1, channel.VERSION + 1], ids=["an older keeper", "a newer keeper"])
 async def test_a_keeper_of_another_version_is_taken_over_and_retires(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, until: Until, version: int
 ) -> None:
@@ -505,7 +535,7 @@ async def test_a_keeper_of_another_version_is_taken_over_and_retires(
     await process.write(b"go\n")
     assert await read_line(process) == "after"
     fresh = await keepers.spawn(kept("sleep 300"))
-    assert {keeper.version for keeper in keepers.all} == {1, version}
+    assert {keeper.version for keeper in keepers.all} == {channel.VERSION, version}
     [elder] = [keeper for keeper in keepers.all if keeper.version == version]
     assert elder.pid == record.pid
     assert (await elder.look()).retiring
@@ -538,7 +568,7 @@ async def test_a_keeper_that_does_not_understand_us_is_ended_with_its_agents(
     keepers = await Keepers.open(data, grace_s=GRACE_S)
     assert gone(left.pid)
     assert await keepers.held() == ()
-    assert [keeper.version for keeper in keepers.all] == [1]
+    assert [keeper.version for keeper in keepers.all] == [channel.VERSION]
     await keepers.close()
 
 

@@ -7,9 +7,11 @@ import os
 import subprocess
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from footplate.errors import LockHeld
+from footplate.host import locks
 from footplate.host.locks import Holder, SessionLock, lock_name
 from footplate.host.table import start_time
 
@@ -81,6 +83,18 @@ async def test_the_lock_of_a_killed_process_is_free(tmp_path: Path, holder: subp
     async with asyncio.timeout(5), SessionLock(tmp_path, "key", wait=True) as lock:
         assert (told := lock.holder()) is not None
         assert told.pid == os.getpid()
+
+
+async def test_a_lock_whose_holder_is_dead_is_told_as_that_of_an_agent_that_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with SessionLock(tmp_path, "key") as lock:
+        gone = Holder(pid=os.getpid(), start_time=1, what="a service that was killed")
+        lock.path.write_bytes(msgspec.json.encode(gone))
+        monkeypatch.setattr(locks, "LEFT_S", 0.05)
+        for wait in (False, True):
+            with pytest.raises(LockHeld, match="an agent that goes on without its service"):
+                await SessionLock(tmp_path, "key").acquire(wait=wait)
 
 
 async def test_a_cancelled_waiter_leaves_nothing(tmp_path: Path) -> None:

@@ -33,8 +33,9 @@ from footplate.events.reduce import SessionReducer
 from footplate.events.requests import Allow, Deny
 from footplate.runtime import link_wire as w
 from footplate.runtime.backend import ChatBackend, HubBackend
-from footplate.runtime.link import LinkServer
+from footplate.runtime.link import link_server
 from footplate.runtime.link_client import LinkBackend
+from footplate.runtime.private_socket import connect
 from footplate.runtime.service import open_service
 from footplate.runtime.spec import SessionSpec
 
@@ -63,7 +64,7 @@ async def path(tmp_path: Path, hub: HubBackend) -> AsyncIterator[Path]:
     """A socket on which they are served; its path is too long for the kernel."""
     folder = tmp_path / ("a" * 60) / ("b" * 60)
     folder.mkdir(parents=True)
-    async with LinkServer.open(hub, folder / "chat.sock"):
+    async with link_server(hub, folder / "chat.sock"):
         yield folder / "chat.sock"
 
 
@@ -217,7 +218,7 @@ async def test_what_cannot_be_is_refused_by_the_same_error(backend: ChatBackend,
 async def test_the_socket_is_the_owners_alone_and_goes_with_the_server(hub: HubBackend, tmp_path: Path) -> None:
     path = tmp_path / "chat.sock"
     path.write_text("left by a process that was killed")
-    async with LinkServer.open(hub, path):
+    async with link_server(hub, path):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         assert stat.S_ISSOCK(path.stat().st_mode)
     assert not path.exists()
@@ -238,7 +239,7 @@ async def test_nobody_listening_is_told(tmp_path: Path) -> None:
 
 async def test_a_reader_is_told_when_the_owner_leaves(hub: HubBackend, tmp_path: Path) -> None:
     session = await _create(hub, tmp_path)
-    server = LinkServer(hub, tmp_path / "chat.sock")
+    server = link_server(hub, tmp_path / "chat.sock")
     await server.start()
     async with LinkBackend.open(tmp_path / "chat.sock") as link:
         attachment = await link.attach(session)
@@ -252,10 +253,7 @@ async def test_a_reader_is_told_when_the_owner_leaves(hub: HubBackend, tmp_path:
 
 
 async def _exchange(path: Path, *lines: bytes) -> list[w.Answer]:
-    from footplate.runtime.link import short_address
-
-    with short_address(path) as address:
-        reader, writer = await asyncio.open_unix_connection(address)
+    reader, writer = await connect(path)
     writer.write(b"".join(lines))
     writer.write_eof()
     answers = [w.answer_decoder.decode(line) for line in (await reader.read()).splitlines()]

@@ -33,7 +33,9 @@ async def opened(store: MemoryStore, home: Path, **settings: object) -> AsyncIte
     chosen = msgspec.convert(settings, ProcessesSettings)
     async with (
         Keeper.start() as keeper,
-        Children.open(keeper, store, settings=chosen, environ={**ENV, "HOME": str(home)}) as children,
+        Children.open(
+            keeper, store, settings=chosen, environ={**ENV, "HOME": str(home)}, folder=home / "processes"
+        ) as children,
     ):
         yield children
 
@@ -300,7 +302,8 @@ async def test_the_table_survives_the_service_and_says_what_was_lost(store: Memo
     async with opened(store, tmp_path) as children:
         done = await children.start(sh("exit 7"))
         assert await done.wait(WAIT)
-        running = await children.start(sh("sleep 300"))
+        running = await children.start(sh("echo here; sleep 300"))
+        await until(running, lambda: said(running) == b"here\n")
         pid = running.info.pid
         assert pid is not None
         record = await store.documents(TABLE).get("proc_2")
@@ -311,7 +314,7 @@ async def test_the_table_survives_the_service_and_says_what_was_lost(store: Memo
         first, second = children.list()
         assert (first.id, first.exit_code, first.lost) == ("proc_1", 7, False)
         assert (second.id, second.status, second.exit_code, second.lost) == ("proc_2", "exited", None, True)
-        assert children.get("proc_2").output.after(0) == []
+        assert said(children.get("proc_2")) == b"here\n"
         assert (await children.start(sh("true"))).info.id == "proc_3"
         await children.get("proc_3").wait(WAIT)
         await children.delete("proc_3")

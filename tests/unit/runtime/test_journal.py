@@ -124,7 +124,8 @@ def test_a_no_is_known_by_itself_or_by_its_option(answer: Allow | Deny | Choose,
 def test_a_new_process_is_told_what_is_open_and_asks_for_itself() -> None:
     view = view_of(CALLED, OPENED, ANSWERED, GONE)
     assert standing_of(view).requests == ()
-    (request,) = standing_of(view, living=True).requests
+    assert standing_of(view, living=True).requests == ()  # it was another process that asked
+    (request,) = standing_of(view_of(CALLED, OPENED, ANSWERED), living=True).requests
     assert (request.request, request.answer) == (ASKED, Allow())
     assert [(call.id, call.ended) for call in standing_of(view).calls] == [(A, False)]
 

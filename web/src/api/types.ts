@@ -151,6 +151,26 @@ export interface Aside {
   readonly archived?: boolean;
 }
 
+/** One branch, of ours or of a remote. `worktree` is where it is checked out; `gone`: its upstream is not there. */
+export interface Branch {
+  readonly name: string;
+  readonly head: string;
+  readonly remote?: boolean;
+  readonly current?: boolean;
+  readonly upstream?: string;
+  readonly ahead?: number;
+  readonly behind?: number;
+  readonly gone?: boolean;
+  readonly time?: number;
+  readonly worktree?: string;
+  readonly subject?: string;
+}
+
+/** Branches, those with the latest commits first. */
+export interface BranchList {
+  readonly branches: readonly Branch[];
+}
+
 /** What an engine can do, truthfully; surfaces offer nothing else. */
 export interface Capabilities {
   readonly resume: boolean;
@@ -178,6 +198,13 @@ export interface Capabilities {
 /** The files that the agent's tools have changed, each change in order, as the tools told them. */
 export interface ChangedFiles {
   readonly changes: readonly FileChange[];
+}
+
+/** What changed in a session's folder since it was opened, by whomever. `commit` is where the checkout stood. */
+export interface Changes {
+  readonly root: string;
+  readonly commit: string;
+  readonly diff: Diff;
 }
 
 /** One thing that was tried. */
@@ -237,6 +264,22 @@ export interface CloseSession {
   readonly reason?: string;
 }
 
+/** Which to collect, and whether only to say what would be removed. */
+export interface Collect {
+  readonly project?: string;
+  readonly days?: number;
+  readonly dry_run?: boolean;
+  readonly force?: boolean;
+}
+
+/** What a collection removed (or would), what it left, and how many bytes that gives back. */
+export interface Collected {
+  readonly removed: readonly Worktree[];
+  readonly kept: readonly Worktree[];
+  readonly freed: number;
+  readonly failed: readonly string[];
+}
+
 /** A command line. */
 export interface CommandBody {
   readonly command: string;
@@ -292,6 +335,23 @@ export interface CommandRan {
 export interface CommandsChanged {
   readonly type: "CommandsChanged";
   readonly commands: readonly SlashCommand[];
+}
+
+/** One commit. */
+export interface Commit {
+  readonly id: string;
+  readonly parents: readonly string[];
+  readonly author: string;
+  readonly email: string;
+  readonly time: number;
+  readonly refs: readonly string[];
+  readonly subject: string;
+  readonly body: string;
+}
+
+/** Commits, the newest first. */
+export interface CommitList {
+  readonly commits: readonly Commit[];
 }
 
 /** The context was shortened, or could not be. */
@@ -437,12 +497,27 @@ export interface DesktopStatus {
   readonly lastError?: DesktopError | null;
 }
 
+/** A unified diff with a line for each file; `cut`: there was more than is shown. */
+export interface Diff {
+  readonly files: readonly FileDiff[];
+  readonly text: string;
+  readonly cut: boolean;
+}
+
 /** A change of one file. `old_text` is None for a new file. */
 export interface DiffBlock {
   readonly type: "diff";
   readonly path: string;
   readonly old_text?: string | null;
   readonly new_text?: string;
+}
+
+/** What to compare: what is not staged, what is (`staged`), or what a `commit` brought; some `file`s or all. */
+export interface DiffQuery {
+  readonly path: string;
+  readonly file?: readonly string[];
+  readonly staged?: boolean;
+  readonly commit?: string;
 }
 
 /** What was tried, and what came of it. */
@@ -593,9 +668,26 @@ export interface FileChangeDetail {
   readonly changes?: readonly FileChange[];
 }
 
+/** How much of a file changed; no numbers for one that is not text. */
+export interface FileDiff {
+  readonly path: string;
+  readonly added?: number | null;
+  readonly removed?: number | null;
+  readonly old_path?: string;
+}
+
 /** Files that a message may name, relative to the session's folder. */
 export interface FileList {
   readonly files: readonly FileSuggestion[];
+}
+
+/** One file that is not as in the last commit. `index` and `worktree` are git's letters; `.` is unchanged. */
+export interface FileState {
+  readonly path: string;
+  readonly kind: "changed" | "conflict" | "renamed" | "untracked";
+  readonly index?: string;
+  readonly worktree?: string;
+  readonly old_path?: string;
 }
 
 /** A file that a prompt may name, relative to the session's folder. */
@@ -603,16 +695,22 @@ export interface FileSuggestion {
   readonly path: string;
 }
 
+/** The folder that is meant; default: the home of the service's user. */
+export interface FilesFolderQuery {
+  readonly path?: string | null;
+}
+
+/** Which files of the checkout, named from its root; none named: all. */
+export interface FilesOf {
+  readonly path: string;
+  readonly files?: readonly string[];
+}
+
 /** Files were put back to where they stood at a message. */
 export interface FilesRewound {
   readonly type: "FilesRewound";
   readonly message: string;
   readonly files?: readonly string[];
-}
-
-/** The folder that is meant; default: the home of the service's user. */
-export interface FolderQuery {
-  readonly path?: string | null;
 }
 
 /** One raw line of the agent's wire, beside the event that it led to. */
@@ -633,6 +731,20 @@ export interface FramesPage {
 export interface FramesQuery {
   readonly after?: number;
   readonly limit?: number;
+}
+
+/** A folder of the checkout. */
+export interface GitFolderQuery {
+  readonly path: string;
+}
+
+/** Where to begin (`ref`, default: the current commit), how many, and of which files. */
+export interface GitLogQuery {
+  readonly path: string;
+  readonly ref?: string;
+  readonly file?: readonly string[];
+  readonly limit?: number;
+  readonly skip?: number;
 }
 
 /** Whether the server is well; `checks` when it was asked to look closely. */
@@ -808,14 +920,6 @@ export interface LocalMcp {
   readonly cwd?: string | null;
 }
 
-/** Which output: of one stream, only the last pieces, only those after a number; `follow` streams what comes. */
-export interface LogQuery {
-  readonly stream?: "combined" | "pty" | "stderr" | "stdout";
-  readonly tail?: number | null;
-  readonly since?: number | null;
-  readonly follow?: boolean;
-}
-
 /** Output of a process, in numbered pieces. */
 export interface Logs {
   readonly processId: string;
@@ -931,6 +1035,14 @@ export interface Moved {
   readonly to: string;
 }
 
+/** What to commit: what is staged, or `all`; `amend` puts it into the last commit. */
+export interface NewCommit {
+  readonly path: string;
+  readonly message: string;
+  readonly all?: boolean;
+  readonly amend?: boolean;
+}
+
 /** A process to start; with `tty` it has a terminal of `rows` and `cols`. */
 export interface NewProcess {
   readonly command: string;
@@ -943,9 +1055,21 @@ export interface NewProcess {
   readonly cols?: number;
 }
 
-/** How to open a session. `resume` is the engine's own id, or a resume line, of a conversation to go on with. */
+/** A project to be named in the settings. In a repository `path` may be any folder of it. */
+export interface NewProject {
+  readonly alias: string;
+  readonly path: string;
+  readonly default_engine?: string;
+  readonly worktrees_dir?: string;
+  readonly worktree_base?: string;
+  readonly default?: boolean;
+}
+
+/** How to open a session: in a folder (`cwd`), or in a project of the settings and perhaps on a branch of it. */
 export interface NewSession {
-  readonly cwd: string;
+  readonly cwd?: string;
+  readonly project?: string;
+  readonly branch?: string;
   readonly engine?: string;
   readonly model?: string;
   readonly mode?: string;
@@ -963,6 +1087,12 @@ export interface NewToken {
   readonly token: string;
   readonly link: string;
   readonly info: TokenInfo;
+}
+
+/** A branch of a project. */
+export interface NewWorktree {
+  readonly project: string;
+  readonly branch: string;
 }
 
 /** Something that changed: a request, or a session, as it stands now. */
@@ -1099,13 +1229,26 @@ export interface ProcessesListQuery {
   readonly owner?: "desktop" | "system" | "user" | null;
 }
 
-/** A folder that sessions work in. */
+/** Which output: of one stream, only the last pieces, only those after a number; `follow` streams what comes. */
+export interface ProcessesLogQuery {
+  readonly stream?: "combined" | "pty" | "stderr" | "stdout";
+  readonly tail?: number | null;
+  readonly since?: number | null;
+  readonly follow?: boolean;
+}
+
+/** A project of the settings, or (without an alias) another folder that sessions work in. */
 export interface ProjectInfo {
   readonly cwd: string;
   readonly sessions: number;
   readonly open_requests: number;
   readonly cost_usd: number;
   readonly updated_at: number;
+  readonly alias: string;
+  readonly default: boolean;
+  readonly default_engine: string;
+  readonly worktrees: string;
+  readonly worktree_base: string;
 }
 
 /** The folders, the latest active first. */
@@ -1782,6 +1925,17 @@ export interface StateChanged {
   readonly until?: number | null;
 }
 
+/** Where a checkout stands. `branch` is empty on a detached head, `head` before the first commit. */
+export interface Status {
+  readonly root: string;
+  readonly branch: string;
+  readonly head: string;
+  readonly upstream: string;
+  readonly ahead: number;
+  readonly behind: number;
+  readonly files: readonly FileState[];
+}
+
 /** The same by its other name. */
 export interface StdioMcp {
   readonly type: "stdio";
@@ -2209,6 +2363,50 @@ export interface WithdrawPrompt {
   readonly by?: string;
   readonly surface?: string;
   readonly prompt: string;
+}
+
+/** Where a session works, and on which engine unless something else is named. `made`: its worktree is new. */
+export interface Workplace {
+  readonly cwd: string;
+  readonly engine: string;
+  readonly made: boolean;
+}
+
+/** One worktree of a project. `kept` tells why it is not removed; empty: it is stale. `size`: bytes on the disk. */
+export interface Worktree {
+  readonly project: string;
+  readonly branch: string;
+  readonly path: string;
+  readonly head: string;
+  readonly sessions: readonly string[];
+  readonly uncommitted: number;
+  readonly unpushed: number;
+  readonly locked: boolean;
+  readonly missing: boolean;
+  readonly touched_at: number;
+  readonly size: number | null;
+  readonly kept: readonly string[];
+}
+
+/** The worktrees; `size` is the sum of theirs, `stale_size` of those that may go. */
+export interface WorktreeList {
+  readonly worktrees: readonly Worktree[];
+  readonly size: number;
+  readonly stale_size: number;
+}
+
+/** Of which project (default: all); `sizes=0` is faster; what was not used for `days` is stale. */
+export interface WorktreeQuery {
+  readonly project?: string;
+  readonly sizes?: boolean;
+  readonly days?: number;
+}
+
+/** Which one; `force`: also when work in it would be lost. */
+export interface WorktreeToRemove {
+  readonly project: string;
+  readonly branch: string;
+  readonly force?: boolean;
 }
 
 /** The file that was written, and how many bytes it has. */

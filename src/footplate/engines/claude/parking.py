@@ -15,7 +15,8 @@ person and the agent are told so, and nothing is run again.
     missing          say it was cut off      harmless: cut off, else unknown        say the result
     no session       start anew              harmless: start anew, else unknown     start anew, the result is lost
 
-`found`: `refused` is the CLI's own word that nobody answered (its input closed) or that our stop cancelled the call;
+`found`: `refused` is the CLI's own word that nobody answered (its input closed) or that our stop cancelled the call, or
+ours that a parked call was taken back;
 `interrupted` the CLI's own guess on a resume without parking (2.1.325); `passed` a call that the conversation went on
 without (2.1.197 drops it); `missing` a session without the call: killed before it was written; `no session`: no file,
 or one in which nothing was said yet, which `--resume` refuses.
@@ -138,6 +139,7 @@ UNKNOWN: Final = (
 )
 DROPPED: Final = "{count} further calls were cancelled by the restart; the agent may ask again."
 REFUSAL: Final = "This call was refused. It has not run."
+TAKEN_BACK: Final = "This call has not run: the host was restarted while it waited for approval."
 GO_ON: Final = "Go on from where you were stopped."
 UNKNOWN_RESULT: Final = (
     "This call was approved, and the host stopped while it may have been running. Whether it took effect is unknown. "
@@ -310,7 +312,7 @@ def look_up(case: Case) -> Found:
     """What the session's file says of the call."""
     result = case.transcript.tool_result_of(case.call)
     if result is not None:
-        if result.is_error and NOBODY_ANSWERED.search(result.text):
+        if result.is_error and (NOBODY_ANSWERED.search(result.text) or result.text == TAKEN_BACK):
             return "refused"
         if result.is_error and result.text.startswith(REJECTED) and case.journal.state in ("open", "decided"):
             return "refused"

@@ -45,9 +45,9 @@ class Prompts:
         """Know what was said before, and what was sent.
 
         A new process that goes on with a turn is given prompts of its own by the CLI ("Continue from where you left
-        off."): nobody sent them, so they are none.
+        off."): nobody sent them, so they are none; nor are they when that process is taken over in its turn.
         """
-        self._only_ours = not standing.living
+        self._only_ours = True
         for prompt in (*standing.taken, *standing.prompts, *standing.said):
             self._names[prompt_uuid(prompt)] = prompt
             self._taken.add(prompt)

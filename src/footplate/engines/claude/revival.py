@@ -12,6 +12,7 @@ import msgspec
 from footplate.engines.claude import control
 from footplate.engines.claude.parking import (
     GO_ON,
+    TAKEN_BACK,
     Action,
     Append,
     Effect,
@@ -61,13 +62,19 @@ class ClaudeParking:
         return _way(self._settle(place, pending, path))
 
     def prepare(self, place: Place, pending: Pending, *, by_message: bool = False) -> Way:
-        """Park the call, or write down its result, as the table says."""
+        """Park the call, or write down its result, as the table says.
+
+        Told by a message a call must not be parked any more: the CLI would ask for it of its own accord, whenever it is
+        resumed. So it is taken back before the agent is told.
+        """
         path = self._find(place)
         action = self._settle(place, pending, path)
+        todo = action
         if by_message and isinstance(action, Park):
             journal = journal_of(pending)
+            todo = Append(call=action.call, text=TAKEN_BACK, message="", is_error=True)
             action = Say(message=tell_waiting(journal), again=journal.allow, mode=action.mode)
-        refused = self._write(place, action, path)
+        refused = self._write(place, todo, path)
         return _way(action) if refused is None else Way(kind="impossible", reason=_refusal(refused))
 
     def record(self, place: Place, results: tuple[Recorded, ...]) -> None:

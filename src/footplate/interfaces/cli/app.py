@@ -16,6 +16,15 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "footplate.interfaces.cli.history:history_group",
         "Sessions from elsewhere: list, read, go on with them.",
     ),
+    "init": ("footplate.interfaces.cli.projects:init_command", "Give the repository of this folder a short name."),
+    "projects": (
+        "footplate.interfaces.cli.projects:projects_group",
+        "Repositories by a short name: list, add, remove.",
+    ),
+    "worktrees": (
+        "footplate.interfaces.cli.worktrees:worktrees_group",
+        "The branches of projects on the disk: list, remove, collect.",
+    ),
     "doctor": (
         "footplate.interfaces.cli.doctor:doctor_command",
         "Say what runs, what is kept and what is wrong.",

@@ -22,6 +22,7 @@ from footplate.events.content import text_of
 from footplate.events.ids import SessionId
 from footplate.events.model import Event
 from footplate.interfaces.cli.lines import MARKS, clip, one_line
+from footplate.interfaces.cli.sizes import render_size
 from footplate.runtime.adoption import adopt_past
 from footplate.store.sqlite import SqliteStore
 
@@ -97,16 +98,7 @@ def _tell_rest(page: HistoryPage, *, everywhere: bool) -> None:
 def _row(entry: HistoryEntry, *, everywhere: bool) -> str:
     when = datetime.fromtimestamp(entry.modified).astimezone().strftime("%Y-%m-%d %H:%M")
     where = f"  {one_line(entry.cwd)}" if everywhere else ""
-    return f"{when}  {_size(entry.size):>8}  {entry.session}  {clip(one_line(entry.title), TITLE_WIDTH)}{where}"
-
-
-def _size(size: int) -> str:
-    amount = float(size)
-    for unit in ("B", "kB", "MB"):
-        if amount < 1000:
-            return f"{amount:.0f} {unit}"
-        amount /= 1000
-    return f"{amount:.1f} GB"
+    return f"{when}  {render_size(entry.size):>8}  {entry.session}  {clip(one_line(entry.title), TITLE_WIDTH)}{where}"
 
 
 @history_group.command("show")

@@ -13,6 +13,7 @@ import msgspec
 
 from footplate.errors import ConfigError, FootplateError, RequestError
 from footplate.events.runs import Completed
+from footplate.interfaces.cli.places import PLACE_OPTIONS, choose_place
 from footplate.interfaces.cli.progress import JsonLines, Painter, PlainLines, Progress
 from footplate.interfaces.cli.signals import CANCELLED, watch_signals
 from footplate.runtime.run import Run, RunRequest
@@ -88,6 +89,7 @@ def run_options(command: Callable[..., None]) -> Callable[..., None]:
             "--allow-tool", "allow_tools", multiple=True, metavar="T", help="Allow a tool without asking; repeatable."
         ),
         click.option("--cwd", default="", metavar="D", help="The folder to work in; default: this one."),
+        *PLACE_OPTIONS,
         click.option("--resume", default="", metavar="ID", help="Go on with a session: its id or its resume line."),
         click.option("--fork", is_flag=True, help="With --resume: go on in a copy, leave the original alone."),
         click.option("--max-turns", type=int, metavar="N", help="Stop after N calls of the model."),
@@ -116,13 +118,17 @@ def _run(
     max_budget: float | None,
     timeout: float | None,
     as_json: bool,
+    project: str,
+    branch: str,
     **rest: object,
 ) -> NoReturn:
     try:
+        place = choose_place(project, branch, cwd=str(rest.pop("cwd")), engine=engine, resume=str(rest["resume"]))
         request = msgspec.convert(
             {
                 **rest,
-                "engine": engine,
+                "engine": place.engine,
+                "cwd": place.cwd,
                 "prompt": _read_prompt(prompt),
                 "allow_tools": allow_tools or None,
                 "json_schema": _read_schema(json_schema),
@@ -160,6 +166,7 @@ def run_command(engine: str, **options: object) -> None:
     Examples:
       footplate run "fix the failing tests"
       footplate run --engine mock demo
+      footplate run --project shop --branch fix/login "fix the login"
       git diff | footplate run --json -
       footplate run --resume "claude --resume 0d5b..." "and now the docs"
     """

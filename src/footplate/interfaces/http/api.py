@@ -76,7 +76,14 @@ async def open_api(service: Service, access: Access) -> AsyncIterator[Api]:
     async with AsyncExitStack() as stack:
         services, processes = service.services, service.settings.processes
         children = await stack.enter_async_context(
-            Children.open(services.keeper, services.store, settings=processes, environ=services.environ)
+            Children.open(
+                services.keeper,
+                services.store,
+                settings=processes,
+                environ=services.environ,
+                folder=service.data / "processes",
+                leaving=lambda: service.leaving,
+            )
         )
         api = Api(service, access, children=children)
         api.attention.follow(service.services.bulletin.subscribe)

@@ -12,6 +12,7 @@ from footplate.config.settings import Settings
 from footplate.engines.catalog import engine_names, make_engine
 from footplate.errors import FootplateError
 from footplate.runtime.service import Service
+from footplate.runtime.worktrees import Collected
 from footplate.version import __version__
 
 ANYWHERE: Final = ("0.0.0.0", "::", "")
@@ -62,21 +63,29 @@ def render_start(url: str, *, data: str, token: str, line: str) -> str:
     return "\n".join(lines)
 
 
-def render_found(service: Service) -> tuple[str, ...]:
-    """What an earlier service left: a line for each session whose agent went on, and for what was cleared away."""
+def render_collected(collected: Collected) -> str:
+    """What became of worktrees that nobody needed."""
+    gone = f"{len(collected.removed)} stale removed ({collected.freed // 1_000_000} MB)"
+    return f"worktrees  {gone}, {len(collected.kept)} kept{''.join(f'; {line}' for line in collected.failed)}"
+
+
+def render_found(service: Service, processes: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """What an earlier service left: a line for each session and process that went on, and for what was cleared away."""
     rejoined = tuple(f"  rejoined session {session}: its agent went on meanwhile" for session in service.rejoined)
-    return (*rejoined, *(f"  found    {line}" for line in service.reaped.describe()))
+    taken = tuple(f"  rejoined process {process}: it went on meanwhile" for process in processes)
+    return (*rejoined, *taken, *(f"  found    {line}" for line in service.reaped.describe()))
 
 
-def render_leaving(service: Service) -> str:
-    """What becomes of the agents when we stop."""
-    busy = service.hub.working
+def render_leaving(service: Service, processes: int = 0) -> str:
+    """What becomes of the agents, and of processes that clients started, when we stop."""
+    busy = [f"{service.hub.working} agents at work"] if service.hub.working else []
+    busy += [f"{processes} processes"] if processes else []
     if not busy:
         return "no agent works"
+    if not service.leaving:
+        return f"{' and '.join(busy)} are ended"
     grace = service.settings.runtime.reattach_grace_s
-    if grace <= 0:
-        return f"{busy} agents at work are ended"
-    return f"{busy} agents at work go on for {grace:g} s; `footplate serve` takes them over"
+    return f"{' and '.join(busy)} go on for {grace:g} s; `footplate serve` takes them over"
 
 
 async def find_engines(settings: Settings, environ: Mapping[str, str]) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from footplate.interfaces.http.banner import (
     WARNING,
     find_engines,
     reachable_url,
+    render_collected,
     render_found,
     render_leaving,
     render_start,
@@ -29,10 +30,10 @@ from footplate.interfaces.http.guard import Cors
 from footplate.interfaces.http.operator import DEFAULT_PORT, Wanted, check_wanted, open_access
 from footplate.interfaces.http.request_log import LineFormatter
 from footplate.interfaces.http.serving import Listening, Tls, bind, listen
-from footplate.runtime.backend import HubBackend
-from footplate.runtime.link import SOCKET_NAME, LinkServer
 from footplate.runtime.notify import Notifier
 from footplate.runtime.service import Service, open_service
+from footplate.runtime.tenancy import open_doors
+from footplate.runtime.worktrees import Worktrees, all_rows
 
 FAILED: Final = 1
 USAGE: Final = 2
@@ -49,8 +50,7 @@ async def run_server(wanted: Wanted, environ: Mapping[str, str], settings: Setti
         listening = bind(wanted.host, wanted.port)
         stack.callback(listening.close)
         service = await stack.enter_async_context(open_service(environ, settings, keep=wanted.keep))
-        backend = HubBackend(service.hub, settings)
-        await stack.enter_async_context(LinkServer.open(backend, service.data / SOCKET_NAME))
+        await stack.enter_async_context(open_doors(service, "service"))
         await stack.enter_async_context(Notifier.open(service.services))
         entry = await open_access(service.services.store, wanted)
         api = await stack.enter_async_context(open_api(service, entry.access))
@@ -62,20 +62,25 @@ async def run_server(wanted: Wanted, environ: Mapping[str, str], settings: Setti
         if wanted.no_token and wanted.public:
             click.echo(WARNING, err=True)
         click.echo(f"  engines  {'; '.join(await find_engines(settings, environ))}")
-        for told in render_found(service):
+        for told in render_found(service, api.children.rejoined):
             click.echo(told)
-        await _stop(service, wanted.drain, await signals.get())
+        if settings.runtime.worktree_days is not None:
+            worktrees = Worktrees(service.services.projects)
+            rows = [row async for row in all_rows(service.services.store)]
+            click.echo(f"  {render_collected(await worktrees.collect(rows, days=settings.runtime.worktree_days))}")
+        number = await signals.get()
+        await _stop(service, api.children.running, wanted.drain, number)
 
 
-async def _stop(service: Service, drain: float | None, number: signal.Signals) -> None:
+async def _stop(service: Service, processes: int, drain: float | None, number: signal.Signals) -> None:
     """Say what becomes of the agents. Ctrl-C is a person who is done: they end, too. Others may be a restart."""
     if drain is None and number != signal.SIGINT:
-        click.echo(f"stopping: {render_leaving(service)}")
+        click.echo(f"stopping: {render_leaving(service, processes)}")
         return
     if drain:
         click.echo(f"stopping: turns that run have {drain:g} s, then every agent is ended")
     else:
-        click.echo("stopping: every agent is ended")
+        click.echo("stopping: every agent and process is ended")
     if not await service.drain(drain or 0.0) and drain:
         click.echo("stopping: some turns did not end in time")
 

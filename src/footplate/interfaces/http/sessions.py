@@ -15,9 +15,11 @@ from footplate.events.base import ResumeToken
 from footplate.events.ids import EngineSessionId, SessionId
 from footplate.events.model import SessionState
 from footplate.interfaces.http.call import Call
+from footplate.interfaces.http.projects import place
 from footplate.interfaces.http.routing import Routes
 from footplate.interfaces.http.shapes import SessionDetail, SessionInfo, SessionList
 from footplate.runtime.limits import Limits
+from footplate.runtime.projects import Workplace
 from footplate.runtime.session import Session
 from footplate.runtime.spec import SessionSpec
 from footplate.store.projection import SessionRow
@@ -27,9 +29,14 @@ routes = Routes("sessions")
 
 
 class NewSession(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How to open a session. `resume` is the engine's own id, or a resume line, of a conversation to go on with."""
+    """How to open a session: in a folder (`cwd`), or in a project of the settings and perhaps on a branch of it.
 
-    cwd: Annotated[str, Meta(min_length=1, description="an absolute folder that exists")]
+    `resume` is the engine's own id, or a resume line, of a conversation to go on with.
+    """
+
+    cwd: Annotated[str, Meta(description="an absolute folder that exists; needed unless `project` is given")] = ""
+    project: Annotated[str, Meta(description="a project of the settings, instead of `cwd`")] = ""
+    branch: Annotated[str, Meta(max_length=200, description="its worktree; made where there is none")] = ""
     engine: str = ""
     model: str = ""
     mode: str = ""
@@ -86,18 +93,15 @@ def _reached(call: Call, row: SessionRow) -> bool:
     "/api/sessions", scope="drive", summary="Open a session", status=201, answer=SessionInfo, problems=(404, 409, 502)
 )
 async def create_session(call: Call, body: NewSession) -> SessionInfo:
-    if not call.grant.reaches_folder(body.cwd):
-        raise PermissionDenied(f"the token {call.grant.name!r} does not reach {body.cwd}")
-    name = body.engine or call.api.settings.default_engine
+    where = await _choose_place(call, body)
+    name = body.engine or where.engine
     engine = call.api.engine(name)
     modes = engine.capabilities().modes
     if body.mode and modes and body.mode not in modes:
         raise InvalidValue("mode", body.mode, f"one of {', '.join(modes)}")
-    if not Path(body.cwd).is_absolute():
-        raise InvalidValue("cwd", body.cwd, "an absolute folder")
     spec = SessionSpec(
         engine=name,
-        cwd=body.cwd,
+        cwd=where.cwd,
         model=body.model,
         mode=body.mode,
         effort=body.effort,
@@ -111,6 +115,21 @@ async def create_session(call: Call, body: NewSession) -> SessionInfo:
         token = engine.extract_resume(body.resume) or ResumeToken(engine=name, value=EngineSessionId(body.resume))
     made = await call.api.hub.create(spec, title=body.title, resume=token)
     return await describe(call, made.id)
+
+
+async def _choose_place(call: Call, body: NewSession) -> Workplace:
+    """The folder that is meant, if the caller reaches it, and the engine that goes with it."""
+    if body.project:
+        if body.cwd:
+            raise InvalidValue("cwd", body.cwd, "none beside `project`, which has its own")
+        return await place(call, body.project, body.branch)
+    if body.branch:
+        raise InvalidValue("branch", body.branch, "none without `project`")
+    if not Path(body.cwd).is_absolute():
+        raise InvalidValue("cwd", body.cwd, "an absolute folder, or name a `project`")
+    if not call.grant.reaches_folder(body.cwd):
+        raise PermissionDenied(f"the token {call.grant.name!r} does not reach {body.cwd}")
+    return Workplace(cwd=body.cwd, engine=call.api.settings.default_engine)
 
 
 async def describe(call: Call, session: SessionId) -> SessionInfo:

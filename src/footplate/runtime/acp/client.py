@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
@@ -45,13 +46,17 @@ class Pending(msgspec.Struct, frozen=True):
 
 
 class Client:
-    """Writes to one client; one message never stands inside another."""
+    """Writes to one client; one message never stands inside another.
+
+    The ids of what it is asked are not those of another connection: a late answer never means another request.
+    """
 
     def __init__(self, send: Send) -> None:
         self._send = send
         self._turn = asyncio.Lock()
         self._asked: dict[RpcId, Pending] = {}
         self._numbers = 0
+        self._series = secrets.token_hex(4)
 
     async def write(self, frames: Sequence[bytes]) -> None:
         """Write messages, in order, after all that was given before."""
@@ -62,7 +67,7 @@ class Client:
     def ask(self, session: SessionId, asked: Asked) -> bytes:
         """The message that asks; its answer is expected from here on."""
         self._numbers += 1
-        name = f"ask-{self._numbers}"
+        name = f"ask-{self._series}-{self._numbers}"
         self._asked[name] = Pending(session, asked)
         return jsonrpc.encode_request(name, asked.method, asked.params)
 

@@ -47,6 +47,7 @@ from footplate.acp.schema.start import AuthenticateRequest, InitializeRequest
 from footplate.acp.wire import Wire
 from footplate.engines.catalog import make_engine
 from footplate.errors import InvalidValue, UnknownSession
+from footplate.events.content import headline
 from footplate.events.ids import PromptId, SessionId, TaskId
 from footplate.runtime.acp.introduction import introduce
 from footplate.runtime.acp.opening import make_ready, offer_of
@@ -210,7 +211,10 @@ async def prompt(room: Room, rpc_id: RpcId, envelope: Envelope) -> Held:
     """Hand over a message; a second one waits behind the first. The seat answers when the turn is over."""
     params = read_params(envelope, PromptRequest)
     seat = await room.seat(params.session_id)
-    await seat.prompt(rpc_id, read_prompt(params.prompt), PromptId(new_ulid()))
+    content = read_prompt(params.prompt)
+    if not seat.session.view().title and (title := headline(content)):
+        await seat.session.rename(title)
+    await seat.prompt(rpc_id, content, PromptId(new_ulid()))
     return HELD
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from footplate.engines.base import Options
 from footplate.engines.claude.engine import ClaudeEngine
-from footplate.engines.claude.parking import UNKNOWN_RESULT
+from footplate.engines.claude.parking import TAKEN_BACK, UNKNOWN_RESULT
 from footplate.engines.claude.projects import folder_name, read_transcript
 from footplate.engines.claude.revival import LOST, ClaudeParking, journal_of
 from footplate.engines.parking import CanPark, Pending, Place, Recorded
@@ -76,7 +76,20 @@ def test_what_did_not_ask_again_is_told_in_words(tmp_path: Path, version: str) -
     home = Home(tmp_path, version, "pend_sigterm")
     way = PARKING.prepare(home.place, home.pending(state="decided", answer=Allow()), by_message=True)
     assert (way.kind, way.again) == ("tell", True)
-    assert not read_transcript(home.path).parked
+    assert not read_transcript(home.path).open_calls()
+
+
+def test_what_is_told_in_words_is_not_asked_for_as_well(tmp_path: Path, version: str) -> None:
+    """A parked call without a result is asked for by every process that is resumed, whatever it is resumed for."""
+    home = Home(tmp_path, version, "pend_sigterm")
+    pending = home.pending(state="decided", answer=Allow())
+    assert PARKING.prepare(home.place, pending).kind == "ask"
+    assert PARKING.prepare(home.place, pending, by_message=True).kind == "tell"
+    taken_back = read_transcript(home.path).tool_result_of(pending.request.call or "")
+    assert taken_back is not None
+    assert taken_back.text == TAKEN_BACK
+    again = PARKING.look(home.place, pending)
+    assert (again.kind, again.again) == ("tell", True)
 
 
 def test_what_may_have_run_is_written_down_as_unknown_only_when_that_is_decided(tmp_path: Path, version: str) -> None:

@@ -88,14 +88,14 @@ async def stream(client: httpx.AsyncClient, path: str, **headers: str) -> AsyncI
             await writer.wait_closed()
 
 
-async def post(client: httpx.AsyncClient, path: str, status: int = 200, **body: object) -> Json:
+async def post(client: httpx.AsyncClient, path: str, status: int = 200, /, **body: object) -> Json:
     """Post JSON and take the answer, which must have that status."""
     answer = await client.post(path, json=body)
     assert answer.status_code == status, answer.text
     return answer.json() if answer.content else {}
 
 
-async def get(client: httpx.AsyncClient, path: str, status: int = 200, **query: Any) -> Json:
+async def get(client: httpx.AsyncClient, path: str, status: int = 200, /, **query: Any) -> Json:
     """Get JSON, with that status."""
     answer = await client.get(path, params=query)
     assert answer.status_code == status, answer.text

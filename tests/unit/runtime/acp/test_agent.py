@@ -245,6 +245,7 @@ async def test_load_tells_the_past_and_resume_does_not(hub: Hub, services: Servi
         await client.call("session/load", sessionId=session, cwd=str(tmp_path), mcpServers=[])
         kinds = [each["sessionUpdate"] for each in client.updates(session)]
         assert [kind for kind in kinds if kind not in ("config_option_update", "available_commands_update")] == [
+            "session_info_update",
             "user_message_chunk",
             "agent_message_chunk",
             "user_message_chunk",
@@ -409,7 +410,7 @@ async def test_the_older_transports_methods(hub: Hub, services: Services, tmp_pa
             "_sandboxagent/session/set_metadata", sessionId=session, metadata={"title": "A title", "skill": 1}
         )
         assert noted["_meta"]["sandboxagent.dev"] == {"title": "A title", "skill": 1}
-        assert client.updates(session, "session_info_update")[0]["title"] == "A title"
+        assert [each["title"] for each in client.updates(session, "session_info_update")] == ["hello", "A title"]
         first = await client.call("_sandboxagent/session/events", sessionId=session, limit=2)
         rest = await client.call("_sandboxagent/session/events", sessionId=session, after=first["nextAfter"])
         numbers = [each["seq"] for page in (first, rest) for each in page["events"]]

@@ -21,6 +21,7 @@ from footplate.interfaces.cli.chat.plain import PlainChat
 from footplate.interfaces.cli.chat.screen import Screen
 from footplate.interfaces.cli.chat.stdin import read_lines
 from footplate.interfaces.cli.chat.terminal import TerminalChat
+from footplate.interfaces.cli.places import PLACE_OPTIONS, choose_place
 from footplate.interfaces.cli.signals import CANCELLED, TERMINATED
 from footplate.runtime.backend import ChatBackend
 
@@ -87,6 +88,8 @@ def _fail(problem: FootplateError) -> NoReturn:
 @click.option("--mode", default="", metavar="P", help="The permission mode.")
 @click.option("--effort", default="", metavar="L", help="How hard the model thinks.")
 @click.option("--cwd", default="", metavar="D", help="The folder to work in; default: this one.")
+@PLACE_OPTIONS[0]
+@PLACE_OPTIONS[1]
 @click.option("--resume", default="", metavar="ID", help="Go on with a session of the engine: its id or resume line.")
 @click.option("--max-budget", type=float, metavar="USD", help="A limit of a new session: what it may cost.")
 @click.option("--max-turns", type=int, metavar="N", help="A limit of a new session: how many turns it may have.")
@@ -98,7 +101,7 @@ def _fail(problem: FootplateError) -> NoReturn:
 )
 @click.option("--json", "as_json", is_flag=True, help="Events out and commands in as JSON lines, for programs.")
 @click.argument("session", default="")
-def chat_command(as_json: bool, **options: object) -> None:
+def chat_command(as_json: bool, project: str, branch: str, **options: object) -> None:
     """Talk with an agent in this terminal: a new session, or SESSION (its id, its title, or the end of its id).
 
     What the agent asks is answered by key: y once, s for the session, a always, e edit the input first,
@@ -111,13 +114,18 @@ def chat_command(as_json: bool, **options: object) -> None:
     Examples:
       footplate chat
       footplate chat --engine mock
+      footplate chat --project shop --branch fix/login
       footplate chat --resume "claude --resume 0d5b..."
       printf 'permission\\ny\\n' | footplate chat --engine mock
     """
     wanted = msgspec.convert(options, Wanted)
     if wanted.session and wanted.resume:
         raise click.UsageError("SESSION and --resume name two sessions; give one of them")
+    if wanted.session and project:
+        raise click.UsageError("SESSION has its folder; --project is for a new one")
     try:
+        place = choose_place(project, branch, cwd=wanted.cwd, engine=wanted.engine, resume=wanted.resume)
+        wanted = msgspec.structs.replace(wanted, cwd=place.cwd, engine=place.engine)
         sys.exit(asyncio.run(_go(wanted, as_json=as_json)))
     except FootplateError as problem:
         _fail(problem)

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Final, Literal
+from typing import Literal
 
 import msgspec
 
 from footplate.config.places import data_folder
 from footplate.config.settings import Settings
-from footplate.errors import InvalidValue, LinkLost, LockHeld, UnknownSession
+from footplate.errors import InvalidValue, UnknownSession
 from footplate.events.ids import SessionId
-from footplate.runtime.backend import ChatBackend, HubBackend
+from footplate.runtime.backend import ChatBackend
 from footplate.runtime.limits import Limits
-from footplate.runtime.link import SOCKET_NAME, LinkServer
+from footplate.runtime.link import SOCKET_NAME
 from footplate.runtime.link_client import LinkBackend
 from footplate.runtime.run import RunRequest, choose_engine
 from footplate.runtime.service import open_service
 from footplate.runtime.spec import SessionSpec
-
-PATIENCE_S: Final = 5.0
-"""How long another process may be about to begin or to leave before we give up."""
-LOOK_AGAIN_S: Final = 0.05
+from footplate.runtime.tenancy import open_doors, own_or_join
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,28 +48,16 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 @asynccontextmanager
 async def open_backend(environ: Mapping[str, str], settings: Settings) -> AsyncIterator[ChatBackend]:
     """The sessions of the data folder: ours when it is free (and served to others), else those of its owner."""
-    deadline = time.monotonic() + PATIENCE_S
     async with AsyncExitStack() as stack:
-        while True:
-            try:
-                backend = await _own(stack, environ, settings)
-                break
-            except LockHeld as held:
-                try:
-                    backend = await stack.enter_async_context(LinkBackend.open(data_folder(environ) / SOCKET_NAME))
-                    break
-                except LinkLost:
-                    if time.monotonic() > deadline:
-                        raise held from None
-            await asyncio.sleep(LOOK_AGAIN_S)
-        yield backend
 
+        async def own() -> ChatBackend:
+            service = await stack.enter_async_context(open_service(environ, settings))
+            return await stack.enter_async_context(open_doors(service, "chat"))
 
-async def _own(stack: AsyncExitStack, environ: Mapping[str, str], settings: Settings) -> ChatBackend:
-    service = await stack.enter_async_context(open_service(environ, settings))
-    backend = HubBackend(service.hub, settings)
-    await stack.enter_async_context(LinkServer.open(backend, service.data / SOCKET_NAME))
-    return backend
+        async def join() -> ChatBackend:
+            return await stack.enter_async_context(LinkBackend.open(data_folder(environ) / SOCKET_NAME))
+
+        yield await own_or_join(own, join)
 
 
 async def choose_session(backend: ChatBackend, wanted: Wanted, settings: Settings) -> SessionId:

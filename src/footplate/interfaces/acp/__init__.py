@@ -1,0 +1,1 @@
+"""ACP on standard input and output, for editors: `footplate acp`."""

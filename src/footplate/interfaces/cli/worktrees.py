@@ -1,0 +1,130 @@
+"""`footplate worktrees`: what the branches of projects take on the disk, and the removal of those nobody needs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import click
+import msgspec
+
+from footplate.config.places import data_folder
+from footplate.errors import LockHeld
+from footplate.interfaces.cli.failing import guarded_run
+from footplate.interfaces.cli.lines import clip
+from footplate.interfaces.cli.projects import as_json_option, open_projects
+from footplate.interfaces.cli.sizes import render_size
+from footplate.runtime.link import SOCKET_NAME
+from footplate.runtime.link_client import LinkBackend
+from footplate.runtime.worktrees import OLD_DAYS, Collected, Worktree, Worktrees, all_rows
+from footplate.store.projection import SessionRow
+from footplate.store.sqlite import SqliteStore
+
+T = TypeVar("T")
+project_option = click.option("--project", default="", metavar="P", help="Only those of this project.")
+days_option = click.option(
+    "--days",
+    type=click.FloatRange(min=0),
+    default=OLD_DAYS,
+    show_default=True,
+    metavar="N",
+    help="Stale is what was not used for N days; where all sessions are closed, at once.",
+)
+
+
+async def _session_rows() -> tuple[SessionRow, ...]:
+    """The sessions of the data folder, from the store or from the service that has it."""
+    data = data_folder(os.environ)
+    if not (data / "store").exists():
+        return ()
+    try:
+        async with await SqliteStore.open(data / "store") as store:
+            return tuple([row async for row in all_rows(store)])
+    except LockHeld:
+        async with LinkBackend.open(data / SOCKET_NAME) as backend:
+            return await backend.sessions()
+
+
+def _with_worktrees(work: Callable[[Worktrees, tuple[SessionRow, ...]], Awaitable[T]]) -> T:
+    async def go() -> T:
+        return await work(Worktrees(open_projects()), await _session_rows())
+
+    return guarded_run(go)
+
+
+@click.group("worktrees", short_help="The branches of projects on the disk: list, remove, collect.")
+def worktrees_group() -> None:
+    """Worktrees that Footplate made for branches of projects.
+
+    \b
+    Examples:
+      footplate worktrees list
+      footplate worktrees gc --dry-run
+    """
+
+
+@worktrees_group.command("list")
+@project_option
+@days_option
+@as_json_option
+def list_command(project: str, days: float, as_json: bool) -> None:
+    """List them with their size and why each is kept; those without a reason are stale."""
+    found = _with_worktrees(lambda worktrees, rows: worktrees.list(rows, project=project, days=days))
+    for tree in found:
+        click.echo(msgspec.json.encode(tree) if as_json else _row(tree))
+    if not as_json:
+        total = sum(tree.size or 0 for tree in found)
+        stale = sum(tree.size or 0 for tree in found if tree.stale)
+        click.echo(f"{len(found)} worktrees, {render_size(total)}; stale {render_size(stale)}", err=True)
+
+
+def _row(tree: Worktree) -> str:
+    where = f"{tree.project} @{tree.branch or tree.head[:8]}"
+    return f"{render_size(tree.size or 0):>8}  {clip(where, 40):<40}  {'; '.join(tree.kept) or 'stale'}"
+
+
+@worktrees_group.command("remove")
+@click.argument("project")
+@click.argument("branch")
+@click.option("--force", is_flag=True, help="Also when work in it would be lost.")
+@as_json_option
+def remove_command(project: str, branch: str, force: bool, as_json: bool) -> None:
+    """Remove the worktree of BRANCH of PROJECT. The branch itself stays."""
+    tree = _with_worktrees(lambda worktrees, rows: worktrees.remove(rows, project, branch, force=force))
+    click.echo(msgspec.json.encode(tree) if as_json else f"removed {tree.path}, {render_size(tree.size or 0)}")
+
+
+@worktrees_group.command("gc")
+@project_option
+@days_option
+@click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing.")
+@click.option("--force", is_flag=True, help="Remove all of them, whatever they hold.")
+@as_json_option
+def gc_command(project: str, days: float, dry_run: bool, force: bool, as_json: bool) -> None:
+    """Remove stale worktrees and say how much that gives back; their branches stay.
+
+    Never one with uncommitted or unpushed work, in which a session or a process is at work, or that is
+    locked, unless --force. Exit code 1 when git refused one.
+    """
+    collected = _with_worktrees(
+        lambda worktrees, rows: worktrees.collect(rows, project=project, days=days, force=force, dry_run=dry_run)
+    )
+    if as_json:
+        click.echo(msgspec.json.encode(collected))
+    else:
+        _tell(collected, dry_run=dry_run)
+    if collected.failed:
+        raise SystemExit(1)
+
+
+def _tell(collected: Collected, *, dry_run: bool) -> None:
+    for tree in collected.removed:
+        click.echo(f"{'would remove' if dry_run else 'removed'}  {render_size(tree.size or 0):>8}  {tree.path}")
+    for tree in collected.kept:
+        click.echo(f"kept  {render_size(tree.size or 0):>8}  {tree.path}: {'; '.join(tree.kept) or 'git refused'}")
+    for line in collected.failed:
+        click.echo(line, err=True)
+    verb = "would give back" if dry_run else "gave back"
+    every = len(collected.removed) + len(collected.kept)
+    click.echo(f"{len(collected.removed)} of {every}, {verb} {render_size(collected.freed)}")

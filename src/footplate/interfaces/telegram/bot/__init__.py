@@ -1,0 +1,1 @@
+"""The Bot API: its values, its errors, and a thin client."""

@@ -1,0 +1,1 @@
+"""What people do in chats, kept in the store before it is confirmed, handed out once and in order."""

@@ -1,0 +1,79 @@
+"""Hands out updates: those of one chat strictly one after the other, presses of buttons beside them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable
+
+from footplate.interfaces.telegram.bot.wire import Update
+from footplate.interfaces.telegram.inbox.letters import Letters
+
+log = logging.getLogger(__name__)
+Handler = Callable[[Update], Awaitable[None]]
+Lane = tuple[int, int, bool]
+
+
+class Intake:
+    """One task per chat (and topic) that has something to do. Nobody waits for another chat."""
+
+    def __init__(self, letters: Letters, handle: Handler) -> None:
+        self._letters = letters
+        self._handle = handle
+        self._waiting: dict[Lane, deque[Update]] = {}
+        self._workers: dict[Lane, asyncio.Task[None]] = {}
+
+    def give(self, updates: list[Update]) -> None:
+        """Have them dealt with."""
+        for update in updates:
+            lane = lane_of(update)
+            self._waiting.setdefault(lane, deque()).append(update)
+            if lane not in self._workers:
+                self._workers[lane] = asyncio.create_task(self._work(lane), name=f"telegram inbox {lane}")
+
+    async def stop(self, patience_s: float) -> None:
+        """Let what is being dealt with come to an end; the rest is kept for the next start."""
+        for waiting in self._waiting.values():
+            waiting.clear()
+        workers = tuple(self._workers.values())
+        if workers:
+            _, left = await asyncio.wait(workers, timeout=patience_s)
+            for worker in left:
+                worker.cancel()
+            if left:
+                await asyncio.wait(left)
+
+    async def _work(self, lane: Lane) -> None:
+        waiting = self._waiting[lane]
+        try:
+            while waiting:
+                update = waiting.popleft()
+                await self._deal_with(update)
+        finally:
+            self._workers.pop(lane, None)
+            if not waiting:
+                self._waiting.pop(lane, None)
+
+    async def _deal_with(self, update: Update) -> None:
+        """An update that cannot be dealt with is told in the log, and does not stand in the way of the next."""
+        task = asyncio.ensure_future(self._handle(update))
+        try:
+            await asyncio.wait((task,))
+        except asyncio.CancelledError:
+            task.cancel()
+            await asyncio.wait((task,))
+            raise
+        problem = task.exception()
+        if problem is not None:
+            log.error("update %s failed", update.update_id, exc_info=problem)
+        await self._letters.done(update)
+
+
+def lane_of(update: Update) -> Lane:
+    """What must keep its order: the messages of a chat and topic; presses stand beside them."""
+    if update.message is not None:
+        return (update.message.chat.id, update.message.topic or 0, False)
+    pressed = update.callback_query
+    message = pressed.message if pressed is not None else None
+    return (message.chat.id if message is not None else 0, 0, True)

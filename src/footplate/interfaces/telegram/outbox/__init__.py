@@ -1,0 +1,1 @@
+"""What should stand in each chat, kept in the store, and the workers that make it so."""
