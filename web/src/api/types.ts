@@ -190,6 +190,8 @@ export interface Capabilities {
   readonly background: boolean;
   readonly multiplex: boolean;
   readonly mcp: boolean;
+  readonly add_dirs: boolean;
+  readonly system_prompt: boolean;
   readonly chooses_session_id: boolean;
   readonly modes: readonly string[];
   readonly efforts: readonly string[];
