@@ -89,7 +89,7 @@ class Roster:
         return msgspec.structs.replace(offer, version=version, ways=ways)
 
     def _engines(self) -> tuple[str, ...]:
-        return engine_names()
+        return engine_names(self.settings)
 
     async def names(self) -> tuple[str, ...]:
         """Every agent: the engines first, then what else can be had."""
@@ -102,7 +102,7 @@ class Roster:
     async def look(self, name: str) -> AgentState:
         """One agent as it stands. Raises `UnknownEngine`."""
         offer = (await self.offers()).get(name)
-        engine = make_engine(name, self.settings.engines) if name in self._engines() else None
+        engine = make_engine(name, self.settings) if name in self._engines() else None
         if engine is None and offer is None:
             raise UnknownEngine(name, await self.names())
         found, problem = await self._find(engine, offer)

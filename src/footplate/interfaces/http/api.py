@@ -44,7 +44,7 @@ class Api:
         self.files = Files(Grounds.of(self.services.environ.get("HOME") or "/", self.settings.files.roots))
         self.children = children
         self.roster = Roster(self.settings, self.services.environ)
-        self.services.provide = lambda engine: self.roster.provide(engine, self.services.keeper)
+        self.services.provide = self._provide
         self.meters = Meters()
         self.attention = Attention(self.store)
         self.started_at = time.time()
@@ -59,6 +59,12 @@ class Api:
         """What the operator decided, with the agents that are installed."""
         return self.services.settings
 
+    async def _provide(self, engine: Engine) -> bool:
+        provided = await self.roster.provide(engine, self.services.keeper)
+        if provided:
+            self.take_in_installs()
+        return provided
+
     def take_in_installs(self) -> None:
         """Know every agent that was installed, or removed, since."""
         self.services.settings = self.roster.settings = with_agents(self._given, self.services.environ)
@@ -67,7 +73,7 @@ class Api:
     def engine(self, name: str) -> Engine:
         """The engine of that name; the same each time, so that what it has looked up once it need not ask again."""
         if name not in self._engines:
-            self._engines[name] = make_engine(name, self.settings.engines)
+            self._engines[name] = make_engine(name, self.settings)
         return self._engines[name]
 
     def at_stop(self, end: Callable[[], None]) -> Callable[[], None]:

@@ -57,7 +57,7 @@ class Connections:
 
     def agents(self) -> tuple[str, ...]:
         """Everything that can stand behind a connection."""
-        return (*engine_names(), *self._services.settings.acp_agents)
+        return engine_names(self._services.settings)
 
     async def open(self, name: str, agent: str) -> Connection:
         """The connection of that name, new or known. Raises `UnknownEngine`, or `Conflict` for another agent."""
@@ -71,21 +71,14 @@ class Connections:
                 raise UnknownEngine(agent, self.agents())
             await self._rest()
             record = Record(name=name, agent=agent, created_at=time.time())
-            if agent in engine_names():
-                await self._provide(agent)
+            await self._provide(agent)
             made = await self._make(record)
-            if isinstance(made.backend, Relay):
-                try:
-                    made.backend.locate()
-                except EngineNotFound:
-                    del self._live[name]
-                    raise
             await self._documents.put(name, msgspec.json.encode(record))
             return made
 
     async def _provide(self, agent: str) -> None:
         """See that the agent is there, installed now if need be. Raises `EngineNotFound`, `InstallFailed`."""
-        engine = make_engine(agent, self._services.settings.engines)
+        engine = make_engine(agent, self._services.settings)
         try:
             await engine.locate(self._services.environ)
         except EngineNotFound:
