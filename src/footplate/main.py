@@ -22,15 +22,19 @@ SURFACES: Final = {
 }
 """The commands of surfaces other than the command line itself."""
 
+DRILLS: Final = {"doctor": "footplate.testing.doctor:doctor_command"}
+"""The subcommands of `footplate agents` that stand on a scripted model."""
+
 BESIDE: Final = ("footplate.interfaces.telegram.beside:beside_server",)
 """The surfaces that run beside the HTTP server in one process, where the settings say so."""
 
 
 def command_line() -> click.Group:
     """The root command with every subcommand of the product."""
-    from footplate.interfaces.cli.app import COMMANDS, root  # noqa: PLC0415
+    from footplate.interfaces.cli.app import AGENT_COMMANDS, COMMANDS, root  # noqa: PLC0415
 
     COMMANDS.update(SURFACES)
+    AGENT_COMMANDS.update(DRILLS)
     return root
 
 

@@ -13,12 +13,10 @@ import click
 import msgspec
 
 from footplate.errors import ConfigError, FootplateError, RequestError
+from footplate.interfaces.cli.app import AGENT_COMMANDS
 
 FAILED: Final = 1
 USAGE: Final = 2
-MORE: Final[dict[str, str]] = {}
-"""Further subcommands, and where each lives; whoever wires the product fills it."""
-
 T = TypeVar("T")
 
 
@@ -36,15 +34,15 @@ def mock_agent() -> None:
 
 
 class AgentsGroup(click.Group):
-    """The subcommands below, and those of `MORE`."""
+    """The subcommands below, and those of `AGENT_COMMANDS`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*super().list_commands(ctx), *MORE]
+        return [*super().list_commands(ctx), *AGENT_COMMANDS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in MORE:
+        if cmd_name not in AGENT_COMMANDS:
             return super().get_command(ctx, cmd_name)
-        module, _, attribute = MORE[cmd_name].partition(":")
+        module, _, attribute = AGENT_COMMANDS[cmd_name].partition(":")
         command: click.Command = getattr(import_module(module), attribute)
         return command
 

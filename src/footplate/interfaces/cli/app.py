@@ -42,6 +42,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
 """Name -> where the command lives, and the line that the root's help shows for it."""
 
 
+AGENT_COMMANDS: dict[str, str] = {}
+"""Subcommands of `footplate agents` that live elsewhere: name -> where."""
+
+
 class LazyGroup(click.Group):
     """A group that knows its commands by name; `footplate ENGINE PROMPT` stands for `footplate run --engine ENGINE`."""
 
