@@ -152,12 +152,11 @@ class Conductor:
         return not (self.busy or self.over or self.holding) and self._parked is None
 
     async def _begin(self, first: QueuedPrompt) -> None:
-        there = self.agent is not None
         try:
             await self.ensure_agent()
             await self._hand_over(first.id, (*self._context(), *first.content), "queue")
         except EngineGone as problem:
-            if there:  # it died a moment ago: the prompt waits on, and what tells of its end goes on with another
+            if self.agent is not None:  # it died a moment ago, perhaps at once: what tells of its end goes on
                 self._sent.discard(first.id)
             else:
                 await self._fail(first.id, problem)
