@@ -64,12 +64,22 @@ class LinePipe:
         self._gathering: asyncio.TimerHandle | None = None
         self._writers_gone = False
         self._reader: asyncio.Future[None] | None = None
+        self._before_read: Callable[[], None] | None = None
         self._resume()
 
     @property
     def closed(self) -> bool:
         """Tell whether the descriptor is closed; what was read before can still be taken."""
         return self._fd < 0
+
+    @property
+    def emptied(self) -> bool:
+        """Tell whether readers have taken all that was read, to the last byte."""
+        return not self._blocks and not self._splitter.pending()
+
+    def tell_before_read(self, tell: Callable[[], None]) -> None:
+        """Have it called each time before the pipe is read."""
+        self._before_read = tell
 
     @property
     def paused(self) -> bool:
@@ -164,6 +174,8 @@ class LinePipe:
         """Read on in what came before; at its end turn to the pipe."""
         if self._ahead < 0 or self._stopped:
             return
+        if self._before_read is not None:
+            self._before_read()
         chunk = os.read(self._ahead, WAKE)
         self._came_ahead += len(chunk or self._rest)
         self._add(self._splitter.feed(chunk or self._rest))
@@ -204,6 +216,8 @@ class LinePipe:
         """Read what is there, within the budget; how much it was."""
         size = 0
         while size < budget and not self.closed:
+            if self._before_read is not None:
+                self._before_read()
             try:
                 chunk = os.read(self._fd, CHUNK)
             except BlockingIOError:

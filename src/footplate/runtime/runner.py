@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 import msgspec
 
 from footplate.engines.base import Asking, Conversation, Engine, Installed, Options, Query, Reaction, Reply, Spawn
+from footplate.engines.rejoining import Restful
 from footplate.errors import EngineDeclined, EngineGone, EngineSilent, UnsupportedOption
 from footplate.events.commands import Command
 from footplate.events.model import Event, Notice
@@ -23,6 +24,7 @@ from footplate.host.lines import Block
 from footplate.host.spawner import Spawner
 from footplate.runtime.frame_log import log_frames
 from footplate.runtime.handlers import Handler, Handlers
+from footplate.runtime.unstored import Unstored
 from footplate.runtime.wires import CLOSE_WAIT_S, Kept, Wire, open_wire
 
 BACKLOG = 4 * 1024 * 1024
@@ -59,6 +61,7 @@ class Runner:
         self._over = False
         self._ending = False
         self._left = False
+        self._unstored: Unstored | None = None
         self.session = ""
         """Whose frames these are, for the log."""
         self._reader = asyncio.create_task(self._read(), name="runner")
@@ -96,6 +99,24 @@ class Runner:
         """Whether nothing waits to be stored, and the agent's own pipe is read, not what was kept of it."""
         kept = self._wire.kept
         return kept is None or (kept.direct and not self._waiting and not self._held)
+
+    def mark(self, unstored: Unstored) -> None:
+        """Keep the mark that says whether something of this conversation is not stored."""
+        self._unstored = unstored
+        if self._wire.kept is not None:
+            self._wire.kept.tell_before_read(unstored.set)
+
+    @property
+    def restful(self) -> Restful | None:
+        """The conversation, if all that is known of it has to be in the log."""
+        return self._conversation if isinstance(self._conversation, Restful) else None
+
+    @property
+    def stored(self) -> bool:
+        """Whether everything that was read is in events that somebody took, and they tell all."""
+        kept, restful = self._wire.kept, self.restful
+        read = kept is not None and kept.emptied and not self._waiting and not self._held
+        return read and restful is not None and restful.at_rest
 
     @property
     def left(self) -> bool:
@@ -231,6 +252,7 @@ class Runner:
             while self._held:
                 await self._translate_held()
             if self._left:
+                self._publish([] if self.restful is None else self.restful.pause().events)
                 return
             ending = await self._wire.end()
             self._publish([*ending.limits, *self._conversation.finish(ending).events])
@@ -303,6 +325,8 @@ class Runner:
 
     def _publish(self, events: list[Event], size: int = 0) -> None:
         if events:
+            if self._unstored is not None:
+                self._unstored.set()
             self._waiting.append((events, size))
             self._unread += size
             self._more.set()
