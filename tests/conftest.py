@@ -18,6 +18,7 @@ SETTLE_S = 3.0
 
 
 LONG = (
+    "chat/",
     "unit/bench/",
     "unit/docs/test_curl_sessions.py",
     "unit/docs/test_curl.py",
@@ -33,10 +34,12 @@ LONG = (
     "unit/host/test_resources.py",
     "unit/host/test_sandbox.py",
     "unit/host/test_sweep.py",
+    "unit/host/test_repository.py",
     "unit/host/test_worktrees.py",
     "unit/interfaces/http/test_contract_v1.py",
     "unit/interfaces/http/test_session_socket.py",
     "unit/interfaces/http/test_files.py",
+    "unit/interfaces/http/test_git.py",
     "unit/interfaces/http/test_processes.py",
     "unit/interfaces/http/test_projects.py",
     "unit/interfaces/http/test_restarts.py",

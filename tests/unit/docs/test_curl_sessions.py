@@ -12,7 +12,7 @@ import pytest
 from tests.unit.interfaces.http.served import TOKEN, serve
 
 HOW_TO = Path(__file__).resolve().parents[3] / "docs" / "how-to"
-PAGES = ("serve.md", "http-sessions.md", "http-agents.md", "projects.md")
+PAGES = ("serve.md", "http-sessions.md", "http-agents.md", "projects.md", "git.md")
 TOOLS = ("curl", "jq")
 
 

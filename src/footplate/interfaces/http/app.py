@@ -71,6 +71,7 @@ RESOURCES: Final = (
     "desktop",
     "retired",
     "files",
+    "git",
     "processes",
     "terminals",
     "acp_servers",

@@ -95,7 +95,7 @@ async def post(client: httpx.AsyncClient, path: str, status: int = 200, /, **bod
     return answer.json() if answer.content else {}
 
 
-async def get(client: httpx.AsyncClient, path: str, status: int = 200, **query: Any) -> Json:
+async def get(client: httpx.AsyncClient, path: str, status: int = 200, /, **query: Any) -> Json:
     """Get JSON, with that status."""
     answer = await client.get(path, params=query)
     assert answer.status_code == status, answer.text
