@@ -192,9 +192,9 @@ class Process:
             {"type": "note", "id": self.id, **{name: value for name, value in facts.items() if value is not None}}
         )
 
-    def tell_before_read(self, tell: Callable[[], None]) -> None:
-        """Have it called each time before its stdout is read."""
-        self._stdout.tell_before_read(tell)
+    def tell_reads(self, before: Callable[[], None], nothing: Callable[[], None]) -> None:
+        """Have the one called each time before its stdout is read, the other when there was nothing to read."""
+        self._stdout.tell_reads(before, nothing)
 
     @property
     def emptied(self) -> bool:

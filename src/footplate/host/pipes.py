@@ -66,6 +66,7 @@ class LinePipe:
         self._writers_gone = False
         self._reader: asyncio.Future[None] | None = None
         self._before_read: Callable[[], None] | None = None
+        self._nothing_read: Callable[[], None] | None = None
         self._resume()
 
     @property
@@ -78,9 +79,9 @@ class LinePipe:
         """Tell whether readers have taken all that was read, to the last byte."""
         return not self._blocks and not self._splitter.pending()
 
-    def tell_before_read(self, tell: Callable[[], None]) -> None:
-        """Have it called each time before the pipe is read."""
-        self._before_read = tell
+    def tell_reads(self, before: Callable[[], None], nothing: Callable[[], None]) -> None:
+        """Have the one called each time before the pipe is read, the other when there was nothing to read."""
+        self._before_read, self._nothing_read = before, nothing
 
     @property
     def paused(self) -> bool:
@@ -230,6 +231,8 @@ class LinePipe:
             except BlockingIOError:
                 if self._writers_gone:
                     self._end()
+                if self._nothing_read is not None:
+                    self._nothing_read()
                 break
             if not chunk:
                 self._end()

@@ -136,8 +136,6 @@ class Agent:
                     self._free()  # it is gone: whoever hears so may start the next one
                 await take(batch)
                 self._settle()
-                if self._unstored is not None and self._runner.stored:
-                    self._unstored.clear()
             await self._let_go()
         except StoreError as problem:
             # What cannot be written down must not go on: the agent is stopped, and every call says why.
@@ -145,7 +143,7 @@ class Agent:
             await self._runner.end(close_wait=0.0)
         finally:
             self._free()
-            if self._unstored is not None:
+            if self._unstored is not None and not self._runner.left:
                 self._unstored.leave()
 
     def _free(self) -> None:
@@ -190,6 +188,14 @@ class Agent:
         await asyncio.wait((self._pump,))
         if self._runner.left and self._runner.kept is not None:
             self._runner.kept.leave()
+            self._leave_mark()
+
+    def _leave_mark(self) -> None:
+        """What was read and not fed to the conversation is with the keeper again: the rest is stored, or not."""
+        if self._unstored is not None:
+            if self._runner.told:
+                self._unstored.clear()
+            self._unstored.leave()
 
     def prepare(self, command: Command) -> tuple[bytes, ...]:
         """The frames of a command, checked and not yet written."""

@@ -62,6 +62,7 @@ class Runner:
         self._ending = False
         self._left = False
         self._unstored: Unstored | None = None
+        self._handing = False
         self.session = ""
         """Whose frames these are, for the log."""
         self.tap: Callable[[str, bytes], None] | None = None
@@ -106,7 +107,7 @@ class Runner:
         """Keep the mark that says whether something of this conversation is not stored."""
         self._unstored = unstored
         if self._wire.kept is not None:
-            self._wire.kept.tell_before_read(unstored.set)
+            self._wire.kept.tell_reads(unstored.set, self._check_stored)
 
     @property
     def restful(self) -> Restful | None:
@@ -114,11 +115,16 @@ class Runner:
         return self._conversation if isinstance(self._conversation, Restful) else None
 
     @property
-    def stored(self) -> bool:
-        """Whether everything that was read is in events that somebody took, and they tell all."""
-        kept, restful = self._wire.kept, self.restful
-        read = kept is not None and kept.emptied and not self._waiting and not self._held
-        return read and restful is not None and restful.at_rest
+    def told(self) -> bool:
+        """Whether the events that were taken, and stored since, tell all that was fed to the conversation."""
+        open_ends = self._waiting or self._held or self._handing
+        return not open_ends and self.restful is not None and self.restful.at_rest
+
+    def _check_stored(self) -> None:
+        """Clear the mark when all that was read is stored."""
+        kept = self._wire.kept
+        if self._unstored is not None and kept is not None and kept.emptied and self.told:
+            self._unstored.clear()
 
     @property
     def left(self) -> bool:
@@ -153,7 +159,10 @@ class Runner:
                 batch, size = self._waiting.popleft()
                 self._unread -= size
                 self._room.set()
+                self._handing = True
                 yield batch
+                self._handing = False
+                self._check_stored()
                 if self._waiting:
                     await asyncio.sleep(0)  # others get their turn between two batches, however fast they are taken
             if self._held:

@@ -46,8 +46,8 @@ class Kept(Protocol):
         """Whether all that was read was given to who reads."""
         ...
 
-    def tell_before_read(self, tell: Callable[[], None]) -> None:
-        """Have it called each time before the agent's output is read."""
+    def tell_reads(self, before: Callable[[], None], nothing: Callable[[], None]) -> None:
+        """Have the one called each time before the agent's output is read, the other when there was none."""
         ...
 
     def hold(self, lock: int) -> None:
