@@ -52,7 +52,7 @@ async def test_a_request_is_answered_at_the_next_server(world: World, tmp_path: 
     wait_until_gone(str(tmp_path))
 
 
-MOCK = {**LIVES_ON, "FOOTPLATE__ENGINES__MOCK__FORM": "stdio"}
+MOCK = {**LIVES_ON, "FOOTPLATE__ENGINES__MOCK__FORM": "stdio", "FOOTPLATE__HTTP__STOP_S": "1"}
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])

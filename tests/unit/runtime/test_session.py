@@ -13,7 +13,7 @@ from footplate.errors import AlreadyAnswered, InvalidValue, SessionOver, Unknown
 from footplate.events import model as m
 from footplate.events.codec import ReadEnvelope
 from footplate.events.ids import PromptId, RequestId, SessionId
-from footplate.events.model import RequestApplied, RequestWithdrawn
+from footplate.events.model import Envelope, RequestApplied, RequestWithdrawn
 from footplate.events.requests import Allow, Choose, Deny, Reply
 from footplate.runtime.hub import Hub
 from footplate.runtime.limits import Limits
@@ -210,7 +210,7 @@ async def test_closing_does_not_silence_what_became_of_an_answer(hub: Hub, tmp_p
     request = await until_asked(session)
     reader = session.subscribe(0)
 
-    async def read() -> list[ReadEnvelope]:
+    async def read() -> list[Envelope | ReadEnvelope]:
         return [delivery.envelope() async for delivery in reader]
 
     reading = asyncio.create_task(read())
