@@ -10,6 +10,10 @@ if TYPE_CHECKING:
 
 SURFACES: Final = {
     "acp": ("footplate.interfaces.acp.command:acp_command", "Be the agent of an editor, on standard input and output."),
+    "daemon": (
+        "footplate.interfaces.http.daemon_commands:daemon_group",
+        "The server in the background, by the names of sandbox-agent.",
+    ),
     "serve": ("footplate.interfaces.http.command:serve_command", "Serve sessions over HTTP."),
     "server": (
         "footplate.interfaces.http.command:server_command",
