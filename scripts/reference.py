@@ -20,6 +20,7 @@ from footplate.config.acp import AcpAgentSettings
 from footplate.config.machine import FilesSettings, ProcessesSettings
 from footplate.config.notify import Hook
 from footplate.config.projects import ProjectSettings
+from footplate.config.push import PushSettings
 from footplate.config.rules import Rule
 from footplate.config.settings import CommonSettings, HttpSettings, RuntimeSettings, Settings
 from footplate.engines.claude.settings import ClaudeSettings
@@ -86,7 +87,7 @@ def _value(default: object) -> str:
 def _settings_table(shape: type[msgspec.Struct]) -> list[str]:
     rows = ["| setting | default | meaning |", "|---|---|---|"]
     for field in msgspec.structs.fields(shape):
-        if field.name in ("engines", "runtime", "http", "files", "processes"):
+        if field.name in ("engines", "runtime", "http", "push", "files", "processes"):
             continue
         default = field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
         rows.append(f"| `{field.name}` | {_value(default)} | {_meaning(field.type)} |")
@@ -122,6 +123,8 @@ def render_settings() -> str:
         *_settings_table(HttpSettings),
         "\n## `[[notify]]`\n",
         *_settings_table(Hook),
+        "\n## `[push]`: notifications in browsers\n",
+        *_settings_table(PushSettings),
         "\n## `[files]`\n",
         *_settings_table(FilesSettings),
         "\n## `[processes]`\n",

@@ -41,6 +41,7 @@ LONG = (
     "unit/interfaces/http/test_git.py",
     "unit/interfaces/http/test_processes.py",
     "unit/interfaces/http/test_projects.py",
+    "unit/interfaces/http/test_push.py",
     "unit/interfaces/http/test_restarts.py",
     "unit/interfaces/http/test_acp_",
     "unit/interfaces/http/test_sessions_api.py",

@@ -21,6 +21,7 @@ from footplate.config.machine import FilesSettings, ProcessesSettings
 from footplate.config.notify import Hook
 from footplate.config.places import settings_file
 from footplate.config.projects import ProjectSettings, alias_problem
+from footplate.config.push import PushSettings
 from footplate.config.rules import Rule
 from footplate.errors import ConfigError
 
@@ -102,6 +103,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     notify: Annotated[
         tuple[Hook, ...], Meta(description="whom to tell when a session needs you, finished, failed: `[[notify]]`")
     ] = ()
+    push: Annotated[PushSettings, Meta(description="`[push]`, see below")] = PushSettings()
     files: Annotated[FilesSettings, Meta(description="`[files]`, see below")] = FilesSettings()
     processes: Annotated[ProcessesSettings, Meta(description="`[processes]`, see below")] = ProcessesSettings()
     acp: Annotated[AcpSettings, Meta(description="`[acp]`, see below")] = AcpSettings()
