@@ -23,6 +23,7 @@ from footplate.config.projects import ProjectSettings
 from footplate.config.push import PushSettings
 from footplate.config.rules import Rule
 from footplate.config.settings import CommonSettings, HttpSettings, RuntimeSettings, Settings
+from footplate.config.telegram import TelegramSettings, TopicSettings, TransferSettings, VoiceSettings
 from footplate.engines.claude.settings import ClaudeSettings
 from footplate.engines.codex.engine import CodexSettings
 from footplate.engines.mock.engine import MockSettings
@@ -87,7 +88,7 @@ def _value(default: object) -> str:
 def _settings_table(shape: type[msgspec.Struct]) -> list[str]:
     rows = ["| setting | default | meaning |", "|---|---|---|"]
     for field in msgspec.structs.fields(shape):
-        if field.name in ("engines", "runtime", "http", "push", "files", "processes"):
+        if field.name in ("engines", "runtime", "http", "push", "files", "processes", "telegram", "voice", "topics"):
             continue
         default = field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
         rows.append(f"| `{field.name}` | {_value(default)} | {_meaning(field.type)} |")
@@ -133,6 +134,14 @@ def render_settings() -> str:
         *_settings_table(AcpAgentSettings),
         "\n## `[projects.ALIAS]`: repositories by a short name\n",
         *_settings_table(ProjectSettings),
+        "\n## `[telegram]`\n",
+        *_settings_table(TelegramSettings),
+        "\n## `[telegram.voice]`\n",
+        *_settings_table(VoiceSettings),
+        "\n## `[telegram.files]`\n",
+        *_settings_table(TransferSettings),
+        "\n## `[telegram.topics]`\n",
+        *_settings_table(TopicSettings),
         "\n## `[[rules]]`\n",
         *_settings_table(Rule),
         "\n## Every engine: `[engines.<name>]`\n",

@@ -18,6 +18,7 @@ SETTLE_S = 3.0
 
 
 LONG = (
+    "chat/",
     "unit/bench/",
     "unit/docs/test_curl_sessions.py",
     "unit/docs/test_curl.py",

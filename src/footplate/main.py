@@ -15,8 +15,15 @@ SURFACES: Final = {
         "footplate.interfaces.http.command:server_command",
         "The same, as launchers of the sandbox-agent SDK call it.",
     ),
+    "telegram": (
+        "footplate.interfaces.telegram.command:telegram_group",
+        "Run the Telegram bridge, or set it up.",
+    ),
 }
 """The commands of surfaces other than the command line itself."""
+
+BESIDE: Final = ("footplate.interfaces.telegram.beside:beside_server",)
+"""The surfaces that run beside the HTTP server in one process, where the settings say so."""
 
 
 def command_line() -> click.Group:
@@ -33,4 +40,4 @@ def main() -> None:
         from footplate.engines.mock.stdio import main as serve  # noqa: PLC0415
 
         sys.exit(serve([]))
-    command_line()(prog_name="footplate")
+    command_line()(prog_name="footplate", obj=BESIDE)

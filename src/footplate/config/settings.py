@@ -23,6 +23,7 @@ from footplate.config.places import settings_file
 from footplate.config.projects import ProjectSettings, alias_problem
 from footplate.config.push import PushSettings
 from footplate.config.rules import Rule
+from footplate.config.telegram import TelegramSettings
 from footplate.errors import ConfigError
 
 PREFIX = "FOOTPLATE__"
@@ -110,6 +111,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     acp_agents: Annotated[
         dict[str, AcpAgentSettings], Meta(description="commands that speak ACP: `[acp_agents.NAME]`, see below")
     ] = {}
+    telegram: Annotated[TelegramSettings, Meta(description="`[telegram]`, see below")] = TelegramSettings()
     default_project: Annotated[str, Meta(description="the project when a chat names none")] = ""
     projects: Annotated[
         dict[str, ProjectSettings], Meta(description="repositories by a short name: `[projects.ALIAS]`, see below")

@@ -97,6 +97,7 @@ class SessionReducer:
     def __init__(self, view: SessionView | None = None) -> None:
         """Start empty, or where a view stopped."""
         self._draft = Draft(view or initial())
+        self._outline: SessionView | None = None
 
     @property
     def last_seq(self) -> int:
@@ -106,6 +107,7 @@ class SessionReducer:
     def apply(self, envelope: Stamp) -> bool:
         """Take in one envelope; False when it was seen before and changed nothing."""
         draft, event = self._draft, envelope.event
+        self._outline = None
         if not isinstance(event, Unknown) and is_ephemeral(event):
             if envelope.seq < draft.last_seq:
                 return False
@@ -126,9 +128,11 @@ class SessionReducer:
     def outline(self) -> SessionView:
         """The session without its history: no items, tasks or live texts, and of the turns the last one.
 
-        It costs the same however long the session is.
+        It costs the same however long the session is, and nothing when nothing was taken in since.
         """
-        return self._draft.outline()
+        if self._outline is None:
+            self._outline = self._draft.outline()
+        return self._outline
 
 
 def initial() -> SessionView:

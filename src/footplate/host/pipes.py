@@ -61,6 +61,7 @@ class LinePipe:
         self._unread = 0
         self._reading = False
         self._read_at = -gather_s
+        self._gather_until = 0.0
         self._gathering: asyncio.TimerHandle | None = None
         self._writers_gone = False
         self._reader: asyncio.Future[None] | None = None
@@ -93,6 +94,7 @@ class LinePipe:
     def expect(self) -> None:
         """Say that an answer may come: the next lines are handed over as if none had come before them."""
         self._read_at = -self._gather_s
+        self._gather_until = 0.0
         if self._gathering is not None:
             self._gathering.cancel()
             self._gathering = None
@@ -181,13 +183,18 @@ class LinePipe:
             self._ahead = -1
 
     def _on_readable(self) -> None:
-        before, self._read_at = self._read_at, self._loop.time()
-        if self._pump() < TRICKLE and self._reading and self._read_at < before + self._gather_s:
+        """Take what has come, unless it is to gather: the loop is told not to look only when there is such a line."""
+        now = self._loop.time()
+        if now < self._gather_until:
             self._pause()
-            self._gather()
+            self._gather(self._gather_until - now)
+            return
+        before, self._read_at = self._read_at, now
+        if self._pump() < TRICKLE and now < before + self._gather_s:
+            self._gather_until = now + self._gather_s
 
-    def _gather(self) -> None:
-        self._gathering = self._loop.call_later(self._gather_s, self._on_gathered)
+    def _gather(self, left_s: float) -> None:
+        self._gathering = self._loop.call_later(left_s, self._on_gathered)
 
     def _on_gathered(self) -> None:
         """Take what has come meanwhile; when nothing has, the loop watches the pipe again."""
@@ -196,7 +203,7 @@ class LinePipe:
         if self.closed or self._unread > self._high_water:
             return
         if 0 < size < TRICKLE:
-            self._gather()
+            self._gather(self._gather_s)
         else:
             self._resume()
 

@@ -123,6 +123,13 @@ class Conductor:
         else:
             raise InvalidValue("prompt", prompt, "a prompt that still waits")
 
+    async def steer(self, prompt: PromptId) -> None:
+        """Hand a waiting prompt to the turn that runs. Raises `UnsupportedOption` where the engine cannot."""
+        waiting = next((each for each in self.waiting() if each.id == prompt), None)
+        if waiting is None or not self.busy:
+            raise InvalidValue("prompt", prompt, "a prompt that waits behind a turn")
+        await self._hand_over(prompt, waiting.content, "steer")
+
     async def reorder(self, prompts: tuple[PromptId, ...]) -> None:
         """Put waiting prompts in another order."""
         waiting = {each.id: each for each in self.waiting()}

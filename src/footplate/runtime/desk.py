@@ -44,7 +44,7 @@ class Desk:
         """The event with our id of the request; None when it speaks of one that has ended here."""
         known = self._book.rename(event)
         if isinstance(known, m.RequestOpened):
-            prompt = plan_prompt(known.request, self._conductor.log.view().rules)
+            prompt = plan_prompt(known.request, self._conductor.log.outline().rules)
             return replace(known, request=replace(known.request, plan_prompt=prompt)) if prompt else known
         return known
 
@@ -55,7 +55,7 @@ class Desk:
         """
         if await self._resumption.opened(event):
             return
-        services, view = self._conductor.services, self._conductor.log.view()
+        services, view = self._conductor.services, self._conductor.log.outline()
         verdict = decide(event.request, mode=view.mode, operator=services.rules, session=view.rules)
         if verdict is not None and self._conductor.agent is not None:
             await self.answer(event.request.id, verdict.answer, verdict.by, POLICY)
@@ -64,7 +64,7 @@ class Desk:
 
     def take_up(self) -> None:
         """Let the deadlines run on of what was asked before."""
-        for held in self._conductor.log.view().requests:
+        for held in self._conductor.log.outline().requests:
             if held.state == "open" and not held.request.limit:
                 self._set_timer(held.request.id, waited=max(time.time() - held.opened_at, 0.0))
 
@@ -102,13 +102,13 @@ class Desk:
             self._conductor.post(partial(self._resumption.resume, request))
         await self._tell_distrust(rules)
         await self._conductor.tell_state()
-        return self._book.find(self._conductor.log.view(), request) or found
+        return self._book.find(self._conductor.log.outline(), request) or found
 
     async def _raise_limit(self, found: RequestView, answer: Answer, by: str, surface: str) -> RequestView:
         answered = m.RequestAnswered(request=found.request.id, answer=answer, by=by, surface=surface)
         await self._allowance.answered(found.request, answered)
         await self._conductor.services.audit(self._conductor.log.session, found.request, answered, time.time())
-        return self._book.find(self._conductor.log.view(), found.request.id) or found
+        return self._book.find(self._conductor.log.outline(), found.request.id) or found
 
     async def _tell_distrust(self, rules: tuple[SessionRule, ...]) -> None:
         """A rule that later sessions will not honour is not passed over in silence."""
@@ -120,7 +120,7 @@ class Desk:
 
     async def _expire(self, request: RequestId) -> None:
         """A policy's deadline is over: the request ends unanswered, and the agent is told so, not given an answer."""
-        found = self._book.find(self._conductor.log.view(), request)
+        found = self._book.find(self._conductor.log.outline(), request)
         if found is None or found.state != "open":
             return
         if found.detached:
@@ -137,13 +137,13 @@ class Desk:
 
     def rejoin(self) -> None:
         """The agent that asked is there again: what it asks goes on under the ids that the log has."""
-        for held in self._conductor.log.view().requests:
+        for held in self._conductor.log.outline().requests:
             if held.request.engine_request:
                 self._book.adopt(held.request.id, RequestId(held.request.engine_request))
 
     async def revoke(self, name: RuleId, by: str, surface: str) -> c.RevokeRule | None:
         """Take back, for good, what was allowed for the session. What to ask of the agent, where it holds the rule."""
-        rule = next((rule for rule in self._conductor.log.view().rules if rule.id == name), None)
+        rule = next((rule for rule in self._conductor.log.outline().rules if rule.id == name), None)
         if rule is None:
             raise InvalidValue("rule", name, "a rule of this session")
         events: list[Event] = [m.RuleRevoked(rule=name, by=by, surface=surface)]
@@ -158,7 +158,7 @@ class Desk:
     async def close(self, reason: str) -> None:
         """Every open request ends unanswered."""
         self.stop_waiting()
-        view = self._conductor.log.view()
+        view = self._conductor.log.outline()
         left = [each.request.id for each in view.requests if each.state == "open"]
         self._book.forget_all()
         await self._conductor.log.publish(
@@ -172,7 +172,7 @@ class Desk:
         self._timers.clear()
 
     def _open(self, request: RequestId) -> RequestView:
-        found = self._book.find(self._conductor.log.view(), request)
+        found = self._book.find(self._conductor.log.outline(), request)
         if found is None:
             raise UnknownRequest(request)
         if found.state != "open":

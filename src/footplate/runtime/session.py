@@ -175,6 +175,10 @@ class Session:
         """Take back a prompt that still waits."""
         await self._do(lambda: self._conductor.withdraw(prompt))
 
+    async def steer(self, prompt: PromptId) -> None:
+        """Hand a prompt that waits to the turn that runs; where the engine cannot, it waits on."""
+        await self._do(lambda: self._conductor.steer(prompt))
+
     async def reorder(self, prompts: tuple[PromptId, ...]) -> None:
         """Put the waiting prompts in this order; those that are not named follow in theirs."""
         await self._do(lambda: self._conductor.reorder(prompts))

@@ -7,8 +7,9 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from importlib import import_module
 from typing import Final, TypeVar
 
 import click
@@ -44,7 +45,9 @@ NOISY: Final = ("uvicorn.error", "websockets")
 F = TypeVar("F", bound=Callable[..., object])
 
 
-async def run_server(wanted: Wanted, environ: Mapping[str, str], settings: Settings) -> None:
+async def run_server(
+    wanted: Wanted, environ: Mapping[str, str], settings: Settings, beside: Sequence[str] = ()
+) -> None:
     """Open everything, take calls, and stop in order when a signal comes."""
     async with AsyncExitStack() as stack:
         listening = bind(wanted.host, wanted.port)
@@ -64,6 +67,12 @@ async def run_server(wanted: Wanted, environ: Mapping[str, str], settings: Setti
         click.echo(f"  engines  {'; '.join(await find_engines(settings, environ))}")
         for told in render_found(service, api.children.rejoined):
             click.echo(told)
+        for name in beside:
+            module, _, attribute = name.partition(":")
+            surface = getattr(import_module(module), attribute)
+            told = await stack.enter_async_context(surface(service, settings, environ))
+            if told:
+                click.echo(f"  {told}")
         if settings.runtime.worktree_days is not None:
             worktrees = Worktrees(service.services.projects)
             rows = [row async for row in all_rows(service.services.store)]
@@ -140,7 +149,7 @@ def _serve(wanted: Wanted) -> None:
         settings = load_settings(environ)
         check_wanted(wanted)
         set_up_logging(wanted.log_level, settings)
-        asyncio.run(run_server(wanted, environ, settings))
+        asyncio.run(run_server(wanted, environ, settings, click.get_current_context().obj or ()))
     except FootplateError as problem:
         click.echo(f"footplate: {problem}", err=True)
         sys.exit(USAGE if isinstance(problem, RequestError | ConfigError) else FAILED)

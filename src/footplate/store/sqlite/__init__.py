@@ -1,4 +1,4 @@
-"""The store on one machine: SQLite with a write-ahead log, one writer thread, group commit."""
+"""The store on one machine: SQLite with a write-ahead log, one writer, group commit."""
 
 from footplate.store.sqlite.store import SqliteStore
 

@@ -6,6 +6,8 @@ import fcntl
 import os
 import sqlite3
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from footplate.errors import LockHeld, StoreFailed
@@ -39,7 +41,10 @@ class Guard:
 
 
 class StoreFile:
-    """An opened database file: guarded, migrated, in write-ahead mode. `writer` is its one writing connection."""
+    """An opened database file: guarded, migrated, in write-ahead mode. `writer` is its one writing connection.
+
+    That one waits for nothing, neither for a lock of a stranger nor for a disk, but `at_leisure`.
+    """
 
     def __init__(self, folder: Path, *, max_bytes: int | None = None) -> None:
         self.path = folder / FILE_NAME
@@ -58,7 +63,8 @@ class StoreFile:
             raise
 
     def _open_writer(self, max_bytes: int | None) -> sqlite3.Connection:
-        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        # Closed after every connection: the locks that a process has on a file go with any descriptor of it.
+        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         connection = _connect(self.path)
         try:
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
@@ -66,7 +72,7 @@ class StoreFile:
             connection.execute("PRAGMA synchronous = FULL")
             migrate(connection, self.path)
             connection.execute("PRAGMA synchronous = NORMAL")
-            connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+            _set_manner(connection, busy_ms=0, fold_pages=0)
             connection.execute(f"PRAGMA journal_size_limit = {CHECKPOINT_PAGES * 4096 * 4}")
             if max_bytes is not None:
                 (page,) = connection.execute("PRAGMA page_size").fetchone()
@@ -76,6 +82,7 @@ class StoreFile:
             sync_path(self.path.parent)
         except BaseException:
             connection.close()
+            os.close(self._file)
             raise
         return connection
 
@@ -90,6 +97,25 @@ class StoreFile:
         connection.execute("PRAGMA query_only = 1")
         return connection
 
+    @contextmanager
+    def at_leisure(self) -> Iterator[None]:
+        """For a thread that may wait: for the lock of a stranger, and for the log to be folded into the file.
+
+        The first write after that begins the log anew and syncs it, so it is made here as well.
+        """
+        before = self._folded_at()
+        _set_manner(self.writer, busy_ms=BUSY_MS, fold_pages=CHECKPOINT_PAGES)
+        try:
+            yield
+            if self._folded_at() != before:
+                _try_to_write(self.writer)
+        finally:
+            _set_manner(self.writer, busy_ms=0, fold_pages=0)
+
+    def _folded_at(self) -> int:
+        """When the file itself was written: nothing but folding does that."""
+        return os.fstat(self._file).st_mtime_ns
+
     def sync(self) -> None:
         """Make every commit so far safe from a power cut."""
         sync_descriptor(self.wal)
@@ -98,6 +124,7 @@ class StoreFile:
         """Let go of everything; the readers must be closed already."""
         os.close(self.wal)
         self.writer.close()
+        os.close(self._file)
         self._guard.release()
 
 
@@ -106,6 +133,11 @@ def _connect(path: Path) -> sqlite3.Connection:
     connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
     connection.execute("PRAGMA temp_store = MEMORY")
     return connection
+
+
+def _set_manner(connection: sqlite3.Connection, *, busy_ms: int, fold_pages: int) -> None:
+    connection.execute(f"PRAGMA busy_timeout = {busy_ms}")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {fold_pages}")
 
 
 def _try_to_write(connection: sqlite3.Connection) -> None:

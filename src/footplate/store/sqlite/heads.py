@@ -34,7 +34,7 @@ class Head:
 
 
 class Heads:
-    """Heads by session, some of them in memory. Writer's thread only."""
+    """Heads by session, some of them in memory. For whoever writes just now."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection

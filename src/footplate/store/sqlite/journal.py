@@ -61,7 +61,7 @@ class SqliteJournal:
 
     async def append(self, bodies: Sequence[bytes], *, durable: bool = False) -> int:
         """Write them down in order; the number of the last."""
-        return await self._writer.write(_append, self._name, bodies, durable=durable)
+        return await self._writer.write(_append, self._name, bodies, durable=durable, size=sum(map(len, bodies)))
 
     async def read(self, after: int = 0, limit: int = READ_LIMIT) -> JournalPage:
         """The entries after a number, and which of those asked for are lost."""

@@ -20,6 +20,8 @@ class AnyOrder(Protocol[_S_contra]):
     """An order, whatever it gives back."""
 
     durable: bool
+    size: int | None
+    """About how many bytes it writes; None when that is not known."""
     error: Exception | None
     """Why it counts as not done."""
 
@@ -39,7 +41,7 @@ class Order(Generic[Subject, T]):
     The caller may be gone when it is done; that changes nothing for the work.
     """
 
-    __slots__ = ("_action", "_future", "_given", "_result", "durable", "error")
+    __slots__ = ("_action", "_future", "_given", "_result", "durable", "error", "size")
 
     def __init__(
         self,
@@ -48,6 +50,7 @@ class Order(Generic[Subject, T]):
         future: asyncio.Future[T],
         *,
         durable: bool = False,
+        size: int | None = None,
     ) -> None:
         self._action: Callable[..., T] = action
         self._given = given
@@ -55,6 +58,7 @@ class Order(Generic[Subject, T]):
         self._result: T
         self.error: Exception | None = None
         self.durable = durable
+        self.size = size
 
     def carry_out(self, subject: Subject) -> None:
         """Do it (perhaps once more, after a rollback)."""

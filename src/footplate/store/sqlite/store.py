@@ -118,7 +118,8 @@ class SqliteStore:
     ) -> int:
         """Add events, all or none, after the one numbered `expected_seq`; the number of the last."""
         entries = prepare_entries(session, epoch, expected_seq, events)
-        return await self._writer.write(logs.append, session, epoch, expected_seq, entries, durable=durable)
+        size = sum([len(entry.body) for entry in entries])
+        return await self._writer.write(logs.append, session, epoch, expected_seq, entries, durable=durable, size=size)
 
     async def sync(self) -> None:
         """Return when everything that was written before is safe from a power cut."""

@@ -8,12 +8,15 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Final
 
 from footplate.errors import StoreFailed
 from footplate.store.sqlite.faults import fault_of_system, repeat_fault
 from footplate.store.sqlite.order import AnyOrder, post, settle_all
 from footplate.store.sqlite.transaction import Transaction
+
+Orders = Sequence[AnyOrder[Transaction]]
 
 PERIOD_S: Final = 0.05
 
@@ -34,28 +37,27 @@ class Syncer:
         self._sync = sync
         self._on_fault = on_fault
         self._period_s = period_s
-        self._changed = threading.Condition()
-        self._waiting: list[AnyOrder[Transaction]] = []
-        self._dirty_since: float | None = None
+        self._handed: SimpleQueue[Orders | None] = SimpleQueue()
+        self._dirty = False
+        self._syncing = False
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="footplate-store-sync", daemon=True)
         self._thread.start()
 
-    def committed(self, waiting: Sequence[AnyOrder[Transaction]]) -> None:
-        """A commit is in the write-ahead log; these orders are done once it is synced. From the writer's thread."""
-        with self._changed:
-            fresh = self._dirty_since is None
-            if fresh:
-                self._dirty_since = time.monotonic()
-            self._waiting.extend(waiting)
-            if waiting or fresh:
-                self._changed.notify()
+    @property
+    def busy(self) -> bool:
+        """Whether a sync is under way or about to be: a write may then have to wait for the disk."""
+        return self._syncing or not self._handed.empty()
+
+    def committed(self, waiting: Orders) -> None:
+        """A commit is in the write-ahead log; these orders are done once it is synced. From one thread at a time."""
+        if waiting or not self._dirty:
+            self._dirty = True
+            self._handed.put(waiting)
 
     def stop(self) -> None:
         """Sync what is left and end; returns when the thread is gone."""
-        with self._changed:
-            self._stopping = True
-            self._changed.notify()
+        self._handed.put(None)
         self._thread.join()
 
     def _run(self) -> None:
@@ -68,6 +70,7 @@ class Syncer:
                 except OSError as error:
                     fault = fault_of_system(error, self._path)
                     self._on_fault(fault)
+            self._syncing = False
             if fault is not None:
                 for order in due:
                     order.fail(repeat_fault(fault))
@@ -76,16 +79,22 @@ class Syncer:
 
     def _next(self) -> list[AnyOrder[Transaction]] | None:
         """Wait until a sync is due; the orders that it is for, or None when all is done."""
-        with self._changed:
-            while not self._stopping and not self._waiting:
-                if self._dirty_since is None:
-                    self._changed.wait()
-                    continue
-                left = self._dirty_since + self._period_s - time.monotonic()
-                if left <= 0:
-                    break
-                self._changed.wait(left)
-            if self._dirty_since is None and not self._waiting:
-                return None
-            due, self._waiting, self._dirty_since = self._waiting, [], None
-            return due
+        due: list[AnyOrder[Transaction]] = []
+        until: float | None = None
+        while not self._stopping:
+            left = None if until is None else 0.0 if due else max(until - time.monotonic(), 0.0)
+            try:
+                handed = self._handed.get(timeout=left)
+            except Empty:
+                break
+            if handed is None:
+                self._stopping = True
+                break
+            due += handed
+            if until is None:
+                until = time.monotonic() + self._period_s
+        if until is None:
+            return None
+        self._syncing = True
+        self._dirty = False  # before the sync: what is committed from here on may not be in it
+        return due

@@ -29,7 +29,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Transaction:
-    """What an order works on, in the writer's thread. It refuses before it changes anything."""
+    """What an order works on, wherever the writer carries it out. It refuses before it changes anything."""
 
     def __init__(self, connection: sqlite3.Connection, clock: Callable[[], float]) -> None:
         self.connection = connection
