@@ -74,7 +74,7 @@ class Notifier:
         store: Store,
         keeper: Spawner,
         environ: Mapping[str, str],
-        hooks: Sequence[Hook] = (),
+        hooks: Callable[[], Sequence[Hook]] = tuple,
         *,
         teller: Teller | None = None,
     ) -> None:
@@ -82,7 +82,7 @@ class Notifier:
         self._teller = teller
         self._keeper = keeper
         self._environ = environ
-        self._hooks = tuple(hooks)
+        self._hooks = hooks
         self._telling: set[asyncio.Task[None]] = set()
         self._began: dict[SessionId, float] = {}
 
@@ -93,14 +93,13 @@ class Notifier:
 
         What is being told then is given up.
         """
-        hooks = () if teller is not None else services.settings.notify
+        hooks: Callable[[], Sequence[Hook]] = tuple if teller is not None else lambda: services.live.notify
         notifier = cls(services.store, services.keeper, services.environ, hooks, teller=teller)
-        forget = notifier.follow(services.bulletin) if hooks or teller is not None else None
+        forget = notifier.follow(services.bulletin)
         try:
             yield notifier
         finally:
-            if forget is not None:
-                forget()
+            forget()
             await notifier.close()
 
     def follow(self, bulletin: Bulletin) -> Callable[[], None]:
@@ -139,7 +138,9 @@ class Notifier:
 
     async def _tell(self, occasion: Occasion, envelope: Envelope, took: float) -> None:
         wanted = [
-            hook for hook in self._hooks if occasion in hook.on and (occasion == "needs_you" or took >= hook.at_least_s)
+            hook
+            for hook in self._hooks()
+            if occasion in hook.on and (occasion == "needs_you" or took >= hook.at_least_s)
         ]
         teller = self._teller
         if teller is not None and not teller.wants(occasion, envelope.session):

@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "footplate.interfaces.cli.worktrees:worktrees_group",
         "The branches of projects on the disk: list, remove, collect.",
     ),
+    "config": ("footplate.interfaces.cli.config:config_group", "The settings: look, change, check."),
     "doctor": (
         "footplate.interfaces.cli.doctor:doctor_command",
         "Say what runs, what is kept and what is wrong.",
