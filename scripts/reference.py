@@ -49,6 +49,9 @@ def render_cli() -> str:
         command = root.get_command(context, name)
         if command is not None:
             parts += [f"## footplate {name}\n", _help(command, f"footplate {name}")]
+            if isinstance(command, click.Group):
+                for inner, each in command.commands.items():
+                    parts += [f"### footplate {name} {inner}\n", _help(each, f"footplate {name} {inner}")]
     parts.append(
         '`footplate ENGINE PROMPT` (`footplate claude "..."`) stands for `footplate run --engine ENGINE PROMPT`.\n'
     )

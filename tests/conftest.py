@@ -50,6 +50,7 @@ LONG = (
     "unit/interfaces/telegram/test_outbox_pace.py",
     "unit/interfaces/telegram/test_inbox.py",
     "unit/interfaces/test_local_backend.py",
+    "unit/interfaces/test_nouns.py",
     "unit/runtime/acp/test_agent.py",
     "unit/runtime/test_children.py",
     "unit/runtime/test_full_disk.py",

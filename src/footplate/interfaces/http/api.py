@@ -28,6 +28,7 @@ from footplate.runtime.notify import Notifier
 from footplate.runtime.push import Push
 from footplate.runtime.service import Service
 from footplate.runtime.services import Services
+from footplate.runtime.usage import UsageBook
 from footplate.store.base import Store
 
 
@@ -44,6 +45,7 @@ class Api:
         self.files = Files(Grounds.of(self.services.environ.get("HOME") or "/", self.settings.files.roots))
         self.children = children
         self.push = push
+        self.usage = UsageBook(self.store)
         self.meters = Meters()
         self.attention = Attention(self.store)
         self.started_at = time.time()
