@@ -45,6 +45,8 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     background: bool = False
     multiplex: bool = False
     mcp: bool = False
+    add_dirs: bool = False
+    system_prompt: bool = False
     chooses_session_id: bool = False
     modes: tuple[str, ...] = ()
     efforts: tuple[str, ...] = ()
@@ -138,6 +140,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """A file that declares further MCP servers (`{"mcpServers": {...}}`): their secrets do not stand in arguments."""
     plugins: tuple[str, ...] = ()
     """Folders with plugins: skills and the like."""
+    arguments: tuple[str, ...] = ()
+    """Arguments of the engine's own program that somebody asked for by name."""
     profile: str = ""
     sandbox: Sandbox | None = None
     resources: ResourceLimits = ResourceLimits()
