@@ -15,6 +15,9 @@ from footplate.errors import ConfigError
 SHAPES: Final = {
     "claude": "footplate.engines.claude.settings:ClaudeSettings",
     "codex": "footplate.engines.codex.engine:CodexSettings",
+    "opencode": "footplate.engines.acp.engine:AcpSettings",
+    "gemini": "footplate.engines.acp.engine:AcpSettings",
+    "qwen": "footplate.engines.acp.engine:AcpSettings",
     "mock": "footplate.engines.mock.engine:MockSettings",
 }
 """Where the shape of each built-in engine's section is."""
@@ -31,10 +34,10 @@ def section_shapes() -> dict[str, type[msgspec.Struct]]:
 
 def check_sections(settings: Settings) -> None:
     """Raise `ConfigError` for a section that its engine cannot use, and for one of an engine that is not there."""
-    known = engine_names()
+    known = engine_names(settings)
     for name in settings.engines:
         if name not in known:
             advice = nearest(name, list(known)) or f"known engines: {', '.join(known)}"
             raise ConfigError(f"[engines.{name}]", "there is no engine of that name", advice)
         common_settings(settings, name)
-        make_engine(name, settings.engines)
+        make_engine(name, settings)
