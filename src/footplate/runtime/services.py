@@ -16,6 +16,7 @@ from footplate.host.keepers import Keepers
 from footplate.host.spawner import Spawner
 from footplate.runtime.bulletin import Bulletin
 from footplate.runtime.projects import Projects
+from footplate.runtime.taps import Taps
 from footplate.runtime.ulid import new_ulid
 from footplate.runtime.warm import Place, WarmPool
 from footplate.store.base import Store
@@ -62,6 +63,7 @@ class Services:
         self.data = data
         self.locks = data / "locks"
         self.bulletin = Bulletin()
+        self.taps = Taps()
         self.projects = Projects(settings, environ)
         place = Place(keeper, environ=environ, locks=self.locks)
         self.warm = WarmPool(place, size=settings.runtime.prewarm, unused_s=settings.runtime.prewarm_s)

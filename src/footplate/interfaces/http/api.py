@@ -53,7 +53,7 @@ class Api:
     def engine(self, name: str) -> Engine:
         """The engine of that name; the same each time, so that what it has looked up once it need not ask again."""
         if name not in self._engines:
-            self._engines[name] = make_engine(name, self.settings.engines)
+            self._engines[name] = make_engine(name, self.settings)
         return self._engines[name]
 
     def at_stop(self, end: Callable[[], None]) -> Callable[[], None]:

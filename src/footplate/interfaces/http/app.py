@@ -77,6 +77,7 @@ RESOURCES: Final = (
     "acp_servers",
     "acp_rpc",
     "acp_remote",
+    "ui",
 )
 """The modules of resources, each with its `routes`."""
 
