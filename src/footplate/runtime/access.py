@@ -172,6 +172,14 @@ class Access:
             raise TokenInvalid(f"the token {record.name!r} has expired; ask for another")
         return record.grant()
 
+    def grant_of(self, token: str) -> Grant | None:
+        """What the bearer of the token of that id may do now; None: it is revoked or has expired. Empty: no token."""
+        if not token:
+            return OPEN
+        record = self._records.get(token)
+        expired = record is not None and record.expires_at is not None and record.expires_at <= time.time()
+        return None if record is None or expired else record.grant()
+
     async def issue(self, asked: TokenRequest, *, by: Grant = OPEN) -> Issued:
         """Make a token. Nobody gives away more than they have."""
         for scope in asked.scopes:

@@ -19,6 +19,7 @@ from footplate.host.locks import SessionLock
 from footplate.runtime.rejoining import AgentRecord, Rejoin, RejoinedWire, can_rejoin, strike_out, write_down
 from footplate.runtime.runner import Runner
 from footplate.runtime.services import Services
+from footplate.runtime.taps import Taps
 from footplate.runtime.warm import Started
 from footplate.runtime.wires import ProcessWire
 
@@ -139,9 +140,10 @@ class Agent:
         elif self._lock is not None:
             self._lock.release()
 
-    def name(self, session: SessionId) -> None:
-        """Say whose agent this is; its frames are logged under that."""
+    def name(self, session: SessionId, taps: Taps) -> None:
+        """Say whose agent this is; its frames are logged under that, and given to who reads along."""
         self._runner.session = session
+        self._runner.tap = taps.post
 
     def _settle(self) -> None:
         """What the keeper had kept of its output is stored, once."""

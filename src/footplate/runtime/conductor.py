@@ -198,7 +198,7 @@ class Conductor:
             await self.log.publish(begin_anew(self.log.view()), source="bridge")
             options = msgspec.structs.replace(options, resume=None)
         self.agent = await Agent.start(self.services, self.engine, options, self._take, session=self.log.session)
-        self.agent.name(self.log.session)
+        self.agent.name(self.log.session, self.services.taps)
         self._outdated = False
 
     def _options(self) -> Options:
@@ -206,6 +206,7 @@ class Conductor:
         view = self.log.view()
         common = common_settings(self.services.settings, self.spec.engine)
         return Options(
+            **msgspec.structs.asdict(self.spec.extras),
             cwd=self.spec.cwd,
             model=view.model or self.spec.model,
             mode=view.mode or self.spec.mode,
@@ -237,7 +238,7 @@ class Conductor:
         self.agent = await Agent.start(
             self.services, self.engine, options, self._take, session=self.log.session, lock=lock
         )
-        self.agent.name(self.log.session)
+        self.agent.name(self.log.session, self.services.taps)
         self._outdated = False
 
     async def say(self, text: str) -> None:
@@ -281,7 +282,7 @@ class Conductor:
         ended = frozenset(each.request.engine_request for each in view.closed_requests)
         self._running = {call.id for call in standing.calls if not call.ended}
         self.agent = await Agent.rejoin(self.services, self.engine, rejoin, options, self._take, ended=ended)
-        self.agent.name(self.log.session)
+        self.agent.name(self.log.session, self.services.taps)
 
     async def rejoined(self) -> None:
         """The agent has caught up: prompts that it does not know are handed over, and it knows those it has by name."""
@@ -318,7 +319,9 @@ class Conductor:
             return options
         equipment = await equip(self.services, self.spec.cwd, self.spec.mcp)
         await self.log.publish(equipment.notices(), source="bridge")
-        return msgspec.structs.replace(options, mcp_config=equipment.mcp_config, plugins=equipment.plugins)
+        return msgspec.structs.replace(
+            options, mcp_config=equipment.mcp_config, plugins=(*options.plugins, *equipment.plugins)
+        )
 
     async def _fail(self, prompt: PromptId, problem: FootplateError) -> None:
         """The agent could not start: a turn that fails at once and says what to do."""

@@ -61,6 +61,8 @@ class Runner:
         self._left = False
         self.session = ""
         """Whose frames these are, for the log."""
+        self.tap: Callable[[str, bytes], None] | None = None
+        """Reads along with the agent's lines."""
         self._reader = asyncio.create_task(self._read(), name="runner")
 
     @classmethod
@@ -226,6 +228,8 @@ class Runner:
             await self._answer(self._conversation.begin())
             while (block := await self._wire.read()) is not None:
                 log_frames(self.session, "in", block.lines)
+                if self.tap is not None:
+                    self.tap(self.session, block.lines)
                 await self._read_block(block)
                 await self._leave_room()
             while self._held:

@@ -36,6 +36,8 @@ from footplate.interfaces.http.banner import (
 )
 from footplate.interfaces.http.daemon_commands import logs_command, status_command, stop_command, unit_command
 from footplate.interfaces.http.guard import Cors
+from footplate.interfaces.http.local import SOCKET_NAME as LOCAL_SOCKET
+from footplate.interfaces.http.local import serve_local
 from footplate.interfaces.http.operator import DEFAULT_PORT, Wanted, check_wanted, open_access
 from footplate.interfaces.http.request_log import LineFormatter
 from footplate.interfaces.http.serving import Listening, Tls, bind, listen
@@ -68,6 +70,7 @@ async def run_server(
         api = await stack.enter_async_context(open_api(service, entry.access))
         app = build_app(api, wanted.doors(settings.http.allowed_hosts))
         server = await stack.enter_async_context(listen(app, api, listening, tls=wanted.tls))
+        await stack.enter_async_context(serve_local(api, service.data / LOCAL_SOCKET))
         signals = _stop_by_signal(server)
         url = reachable_url(server.url, wanted.host)
         click.echo(render_start(url, data=str(service.data), token=entry.token, line=entry.line))

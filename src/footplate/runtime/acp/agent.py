@@ -17,7 +17,6 @@ from footplate.acp.failures import Failure, failure_of, unknown_method
 from footplate.acp.jsonrpc import Envelope, RpcId
 from footplate.acp.schema.sessions import CancelNotification
 from footplate.errors import FootplateError
-from footplate.events.ids import SessionId
 from footplate.runtime.acp.client import CancelRequest, Client, Manner, Send
 from footplate.runtime.acp.methods import METHODS
 from footplate.runtime.acp.room import Reply, Room, read_params, session_of
@@ -118,7 +117,7 @@ class AcpAgent:
         try:
             if envelope.method == "session/cancel":
                 async with self._lane(envelope):
-                    seat = self._room.seats.get(SessionId(read_params(envelope, CancelNotification).session_id))
+                    seat = self._room.seats.get(self._room.known(read_params(envelope, CancelNotification).session_id))
                     if seat is not None:
                         await seat.cancel()
             elif envelope.method == "$/cancel_request":

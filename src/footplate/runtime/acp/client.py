@@ -28,6 +28,12 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
     extensions: bool = False
     """Have the `_sandboxagent/...` methods, and tell of a session's end and of unreadable lines by them."""
 
+    command: tuple[str, ...] = ()
+    """How the client started us, where it can do so again in a terminal for a login."""
+
+    adopts: bool = False
+    """Open sessions that the agent's own program has, and make them ours."""
+
     all_engines: bool = False
     """List the sessions of every engine, not only of the connection's own."""
 
