@@ -234,6 +234,8 @@ class Incoming:
                 self._held += events
         elif self.session:
             interrupted = self.turn is not None and self.turn.interrupted
+            if isinstance(update, AgentMessageChunk | AgentThoughtChunk):
+                self.state.meter.count(update.meta)
             self.events += self._requests.applied_by(update)
             try:
                 self.events += self.translator.feed(update, interrupted=interrupted)
@@ -284,6 +286,8 @@ class Incoming:
 
     def _sight(self, fields: ToolFields) -> Call:
         """The call that is asked about; the request may be the first that we hear of it."""
+        if fields.kind == "execute":
+            fields = msgspec.structs.replace(fields, content=None)  # words about the command: it has no output yet
         known = self.translator.calls.get(fields.tool_call_id)
         if known is None:
             call, events = self.translator.begin_call(fields)
