@@ -26,6 +26,7 @@ LONG = (
     "unit/engines/claude/test_standing.py",
     "unit/engines/mock/test_triggers.py",
     "unit/events/test_reduce_cost.py",
+    "unit/events/test_reduce_page.py",
     "unit/host/test_file_races.py",
     "unit/host/test_keeper.py",
     "unit/host/test_keepers.py",
@@ -43,6 +44,7 @@ LONG = (
     "unit/interfaces/http/test_git.py",
     "unit/interfaces/http/test_processes.py",
     "unit/interfaces/http/test_projects.py",
+    "unit/interfaces/http/test_push.py",
     "unit/interfaces/http/test_restarts.py",
     "unit/interfaces/http/test_acp_",
     "unit/interfaces/http/test_sessions_api.py",
@@ -50,6 +52,7 @@ LONG = (
     "unit/interfaces/telegram/test_outbox_pace.py",
     "unit/interfaces/telegram/test_inbox.py",
     "unit/interfaces/test_local_backend.py",
+    "unit/interfaces/test_nouns.py",
     "unit/runtime/acp/test_agent.py",
     "unit/runtime/test_children.py",
     "unit/runtime/test_full_disk.py",
@@ -138,6 +141,8 @@ def nothing_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
         request.getfixturevalue("tasks_left")
     if request.node.get_closest_marker("e2e"):
         request.getfixturevalue("messages")  # lives as long as the session, so it must not begin within the test
+    if "browser" in request.fixturenames:
+        request.getfixturevalue("browser")  # as long-lived
     children, descriptors, threads = _children(), set(_descriptors()), _threads()
     yield
     assert not _settled(lambda: _children() - children), f"children left behind: {_children() - children}"

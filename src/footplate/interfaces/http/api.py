@@ -26,15 +26,18 @@ from footplate.runtime.access import Access
 from footplate.runtime.agents import Roster
 from footplate.runtime.children import Children
 from footplate.runtime.hub import Hub
+from footplate.runtime.notify import Notifier
+from footplate.runtime.push import Push
 from footplate.runtime.service import Service
 from footplate.runtime.services import Services
+from footplate.runtime.usage import UsageBook
 from footplate.store.base import Store
 
 
 class Api:
     """The services of one server."""
 
-    def __init__(self, service: Service, access: Access, *, children: Children) -> None:
+    def __init__(self, service: Service, access: Access, *, children: Children, push: Push) -> None:
         self.hub: Hub = service.hub
         self.services: Services = service.services
         self.store: Store = service.services.store
@@ -45,6 +48,8 @@ class Api:
         self.children = children
         self.roster = Roster(self.settings, self.services.environ)
         self.services.provide = self._provide
+        self.push = push
+        self.usage = UsageBook(self.store)
         self.meters = Meters()
         self.attention = Attention(self.store)
         self.started_at = time.time()
@@ -105,7 +110,9 @@ async def open_api(service: Service, access: Access) -> AsyncIterator[Api]:
                 leaving=lambda: service.leaving,
             )
         )
-        api = Api(service, access, children=children)
+        push = await stack.enter_async_context(Push.open(services.store, access, service.settings.push))
+        await stack.enter_async_context(Notifier.open(services, teller=push))
+        api = Api(service, access, children=children, push=push)
         api.attention.follow(service.services.bulletin.subscribe)
         stack.push_async_callback(api.attention.close)
         stack.push_async_callback(api.acp.close)
