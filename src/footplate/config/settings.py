@@ -15,8 +15,8 @@ import msgspec
 from msgspec import Meta
 
 from footplate.config.acp import AcpAgentSettings, AcpSettings
-from footplate.config.agents import AgentsSettings
 from footplate.config.advice import advise
+from footplate.config.agents import AgentsSettings
 from footplate.config.machine import FilesSettings, ProcessesSettings
 from footplate.config.notify import Hook
 from footplate.config.places import settings_file

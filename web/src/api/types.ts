@@ -1076,6 +1076,10 @@ export interface ModelEntry {
   readonly engine: string;
   readonly model: string;
   readonly label: string;
+  readonly source: string;
+  readonly as_of: string;
+  readonly context_tokens: number | null;
+  readonly output_tokens: number | null;
 }
 
 /** The models that can be asked for, engine by engine. */

@@ -59,7 +59,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 """Name -> where the command lives, and the line that the root's help shows for it."""
 
 
-AGENT_COMMANDS: dict[str, str] = {}
+AGENT_COMMANDS: dict[str, str] = {"models": "footplate.interfaces.cli.models:models_command"}
 """Subcommands of `footplate agents` that live elsewhere: name -> where."""
 
 PARTS: dict[str, str] = {}

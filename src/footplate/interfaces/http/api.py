@@ -25,6 +25,7 @@ from footplate.interfaces.http.routing import Route
 from footplate.runtime.access import Access
 from footplate.runtime.agents import Roster
 from footplate.runtime.children import Children
+from footplate.runtime.choices import ChoiceBook
 from footplate.runtime.hub import Hub
 from footplate.runtime.notify import Notifier
 from footplate.runtime.push import Push
@@ -50,6 +51,7 @@ class Api:
         self.services.provide = self._provide
         self.push = push
         self.usage = UsageBook(self.store)
+        self.choices = ChoiceBook(self.settings, self.services.environ)
         self.meters = Meters()
         self.attention = Attention(self.store)
         self.started_at = time.time()
@@ -115,6 +117,7 @@ async def open_api(service: Service, access: Access) -> AsyncIterator[Api]:
         api = Api(service, access, children=children, push=push)
         api.attention.follow(service.services.bulletin.subscribe)
         stack.push_async_callback(api.attention.close)
+        stack.callback(service.services.bulletin.subscribe(api.choices.listen))
         stack.push_async_callback(api.acp.close)
         stack.callback(api.stop)
         yield api

@@ -270,7 +270,8 @@ async def test_the_server_tells_about_itself(client: httpx.AsyncClient, served: 
     engines = await get(client, "/api/engines")
     assert {engine["name"] for engine in engines["engines"]} >= {"claude", "mock"}
     models = await get(client, "/api/models")
-    assert {"engine": "mock", "model": "mock-fast", "label": "Mock, fast"} in models["models"]
+    (fast,) = [each for each in models["models"] if each["model"] == "mock-fast"]
+    assert (fast["engine"], fast["label"], fast["source"]) == ("mock", "Mock, fast", "built-in list")
     doctor = await get(client, "/api/doctor")
     assert doctor["ok"] is True
     await post(client, "/api/sessions", 201, engine="mock", cwd=str(served.work))
