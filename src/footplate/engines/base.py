@@ -53,11 +53,15 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Installed(msgspec.Struct, frozen=True, kw_only=True):
-    """An engine as found on this machine. `program` is empty for one that runs inside our process."""
+    """An engine as found on this machine. `program` is empty for one that runs inside our process.
+
+    `keys` are the names of the variables with a key or a token that reach it, for one that must be told how to log in.
+    """
 
     engine: str
     program: str = ""
     version: str = ""
+    keys: tuple[str, ...] = ()
 
 
 CredentialKind = Literal["api_key", "oauth"]

@@ -22,7 +22,7 @@ class Roster:
     @property
     def names(self) -> tuple[str, ...]:
         """The engines that can be asked for."""
-        return engine_names()
+        return engine_names(self._settings)
 
     def capabilities(self, engine: str) -> Capabilities:
         """What an engine can do. Raises `UnknownEngine`."""
@@ -55,5 +55,5 @@ class Roster:
 
     def _engine(self, name: str) -> Engine:
         if name not in self._engines:
-            self._engines[name] = make_engine(name, self._settings.engines)
+            self._engines[name] = make_engine(name, self._settings)
         return self._engines[name]

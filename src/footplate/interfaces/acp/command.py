@@ -85,7 +85,7 @@ def acp_command(engine: str, arguments: tuple[str, ...], attach: bool | None, cl
     logging.basicConfig(level=log_level.upper(), stream=sys.stderr, format="footplate: %(levelname)s %(message)s")
     try:
         settings = load_settings(environ)
-        chosen = make_engine(engine or settings.default_engine, settings.engines)
+        chosen = make_engine(engine or settings.default_engine, settings)
         if cli:
             _hand_over(chosen, environ, arguments)
         joins: Attach = settings.acp.attach if attach is None else ("always" if attach else "never")

@@ -52,7 +52,7 @@ class Room:
     def __init__(self, hub: Hub, services: Services, engine: str, client: Client, manner: Manner) -> None:
         self.hub = hub
         self.services = services
-        self.engine: Engine = make_engine(engine, services.settings.engines)
+        self.engine: Engine = make_engine(engine, services.settings)
         self.manner = manner
         self.client = client
         self.profile = Profile(claude_code=engine == "claude")

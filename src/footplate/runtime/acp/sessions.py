@@ -195,7 +195,7 @@ async def _open_again(room: Room, name: str) -> tuple[Session, Engine]:
         history = History.of(room.services.environ, room.services.settings.engines)
         entry = await asyncio.to_thread(history.find, name)
         session = await room.hub.get(await adopt_past(room.services.store, history, entry, room.services.locks))
-    return session, make_engine(session.spec.engine, room.services.settings.engines)
+    return session, make_engine(session.spec.engine, room.services.settings)
 
 
 async def _wish(room: Room, session: Session, engine: Engine, params: Opening) -> Wishes:
