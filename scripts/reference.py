@@ -25,7 +25,7 @@ from footplate.config.settings import CommonSettings, HttpSettings, RuntimeSetti
 from footplate.config.telegram import TelegramSettings, TopicSettings, TransferSettings, VoiceSettings
 from footplate.engines.acp.engine import AcpSettings
 from footplate.engines.claude.settings import ClaudeSettings
-from footplate.engines.codex.engine import CodexSettings
+from footplate.engines.codex.settings import CodexSettings
 from footplate.engines.mock.engine import MockSettings
 from footplate.interfaces.cli.app import COMMANDS
 from footplate.interfaces.http.app import all_routes
