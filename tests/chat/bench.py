@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from footplate.config.projects import ProjectSettings
 from footplate.config.settings import RuntimeSettings, Settings
 from footplate.config.telegram import TelegramSettings
 from footplate.interfaces.telegram.bridge import Bridge, open_bridge
@@ -49,8 +50,8 @@ class Bench:
         self.work = folder / "work"
         self.work.mkdir(exist_ok=True)
 
-    def settings(self, **changes: object) -> Settings:
-        """Settings of a bridge for one person."""
+    def settings(self, *, projects: dict[str, str] | None = None, **changes: object) -> Settings:
+        """Settings of a bridge for one person; `projects` by their paths."""
         base = TelegramSettings(
             bot_token=self.bots.token,
             chat_id=ME,
@@ -61,7 +62,8 @@ class Bench:
         )
         telegram = msgspec.structs.replace(base, **changes)
         runtime = RuntimeSettings(reattach_grace_s=0)
-        return Settings(default_engine="mock", telegram=telegram, runtime=runtime)
+        known = {alias: ProjectSettings(path=path) for alias, path in (projects or {}).items()}
+        return Settings(default_engine="mock", telegram=telegram, runtime=runtime, projects=known)
 
     @asynccontextmanager
     async def service(self, settings: Settings) -> AsyncIterator[Service]:
@@ -70,9 +72,11 @@ class Bench:
             yield service
 
     @asynccontextmanager
-    async def bridge(self, *, pace: Pace = FAST, **changes: object) -> AsyncIterator[Bridge]:
+    async def bridge(
+        self, *, pace: Pace = FAST, projects: dict[str, str] | None = None, **changes: object
+    ) -> AsyncIterator[Bridge]:
         """A bridge at work."""
-        settings = self.settings(**changes)
+        settings = self.settings(projects=projects, **changes)
         async with AsyncExitStack() as stack:
             service = await stack.enter_async_context(self.service(settings))
             yield await stack.enter_async_context(open_bridge(service, settings, pace=pace, poll_s=2))

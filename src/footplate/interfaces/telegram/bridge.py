@@ -23,8 +23,11 @@ from footplate.interfaces.telegram.inbox.poller import POLL_S, Poller
 from footplate.interfaces.telegram.outbox.buckets import Pace
 from footplate.interfaces.telegram.outbox.drafts import Drafts
 from footplate.interfaces.telegram.outbox.outbox import Outbox
+from footplate.interfaces.telegram.reading.forwards import joins
 from footplate.interfaces.telegram.reading.gate import allowed_users
 from footplate.interfaces.telegram.talk.commands import Commands
+from footplate.interfaces.telegram.talk.commands.choices import Choices
+from footplate.interfaces.telegram.talk.commands.sessions import SessionCommands
 from footplate.interfaces.telegram.talk.following import Following
 from footplate.interfaces.telegram.talk.heard import Ears
 from footplate.interfaces.telegram.talk.kit import Kit
@@ -32,6 +35,9 @@ from footplate.interfaces.telegram.talk.menu import Menu
 from footplate.interfaces.telegram.talk.places import Places
 from footplate.interfaces.telegram.talk.pressed import Pressed
 from footplate.interfaces.telegram.talk.prompts import Prompter
+from footplate.interfaces.telegram.talk.schedule import Schedule
+from footplate.interfaces.telegram.talk.topics import Topics
+from footplate.interfaces.telegram.talk.transfer import Transfer
 from footplate.runtime.service import Service
 
 log = logging.getLogger(__name__)
@@ -96,17 +102,34 @@ async def _open_rooms(stack: AsyncExitStack, kit: Kit, poll_s: float) -> Bridge:
     places, following = Places(kit), Following(kit)
     prompter = Prompter(kit, places, following)
     pressed = Pressed(kit, following, prompter)
-    ears = Ears(kit, places, prompter, pressed, Commands(kit, places, prompter, pressed))
+    transfer, schedule = Transfer(kit, prompter), Schedule(kit, prompter)
+    choices = Choices(kit, places, prompter)
+    commands = Commands(
+        kit,
+        prompter,
+        choices.handlers(),
+        SessionCommands(kit, places, prompter, pressed).handlers(),
+        Topics(kit, places, choices).handlers(),
+        transfer.handlers(),
+        schedule.handlers(),
+    )
+    menu = Menu(kit)
+    ears = Ears(kit, places, prompter, pressed, commands, transfer, menu)
     stack.callback(kit.services.bulletin.subscribe(following.hear))
     stack.push_async_callback(following.stop)
     await following.start()
+    stack.push_async_callback(schedule.stop)
+    await schedule.start()
+    stack.push_async_callback(ears.stop)
+    await ears.start()
     letters = Letters(kit.services.store, kit.me.id)
-    intake = Intake(letters, ears.take)
+    intake = Intake(letters, ears.take, joins)
     stack.push_async_callback(intake.stop, HANDLING_S)
     intake.give(await letters.load())
     poller = asyncio.create_task(Poller(kit.client, letters, intake, poll_s=poll_s).run(), name="telegram poller")
     stack.push_async_callback(_end, poller)
-    menu = Menu(kit)
+    stack.callback(menu.close)
+    stack.callback(kit.services.bulletin.subscribe(menu.hear))
     await menu.greet()
     return Bridge(kit, poller, menu)
 

@@ -89,7 +89,7 @@ def _ending(view: RequestView) -> Rich:
 def _permission(asked: Asked) -> Rich:
     request = asked.request
     parts = [concat(plain(f"{flat(request.tool) or 'the agent'}: "), span("code", shorten(flat(request.title), 200)))]
-    parts += [plain(flat(text)) for text in (request.description, request.reason) if text]
+    parts += [plain(flat(text)) for text in (request.description, request.reason) if text not in ("", request.title)]
     parts += [plain(f"outside: {flat(request.blocked_path)}")] if request.blocked_path else []
     parts.append(_input(asked))
     if request.rerun:

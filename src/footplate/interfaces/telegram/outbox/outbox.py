@@ -78,8 +78,8 @@ class Outbox:
                     document=document,
                 )
                 await self._tools.shelf.keep(slot)
-            elif slot.wanted == content or slot.state == "gone":
-                return
+            elif slot.wanted == content or slot.wanted is None or slot.state == "gone":
+                return  # what was taken away stays away
             else:
                 slot.wanted = content
                 slot.urgent = slot.urgent or urgent

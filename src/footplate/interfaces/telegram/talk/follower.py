@@ -229,6 +229,7 @@ class Follower:
         await self._answer(jobs[-1], turn, ending)
 
     async def _answer(self, job: Job, turn: Turn, ending: Ending) -> None:
+        self.jobs.pop(job.prompt, None)  # from here on nobody else draws it
         progress = self._progress(job, ending.label, ending.at - turn.begun_at, turn=turn)
         if ending.cost_usd is not None:
             progress = replace(progress, cost_usd=ending.cost_usd)
@@ -238,7 +239,7 @@ class Follower:
         parts = draw_final(progress, ending.text, overflow=self._kit.settings.message_overflow, keyboard=keyboard)
         self._kit.drafts.forget(job.place.chat)
         await self._deliver(job, parts)
-        await self._forget(job)
+        await self._kit.records.jobs.drop(job.prompt)
 
     async def _deliver(self, job: Job, parts: tuple[Content, ...]) -> None:
         """New messages, the first with a sound, and the progress goes; or the progress message turns into the first."""
@@ -279,14 +280,11 @@ class Follower:
 
     async def _settle(self, job: Job, label: Label, *, note: str = "") -> None:
         """The progress message says how it ended; no other message will come."""
+        self.jobs.pop(job.prompt, None)
         rich = draw_progress(self._progress(job, label, time.time() - job.at, note=note))
         content = Content(text=rich.text, entities=rich.entities)
         silent = Place(chat=job.place.chat, topic=job.place.topic, reply_to=job.place.reply_to, silent=True)
         await self._kit.outbox.put(progress_key(job.prompt), silent, content, urgent=True)
-        await self._forget(job)
-
-    async def _forget(self, job: Job) -> None:
-        self.jobs.pop(job.prompt, None)
         await self._kit.records.jobs.drop(job.prompt)
 
     async def _close_jobs(self) -> None:

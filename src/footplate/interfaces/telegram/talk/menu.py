@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from footplate.errors import BotError
-from footplate.events.model import SlashCommand
+from footplate.events.model import CommandsChanged, Envelope, SlashCommand
 from footplate.interfaces.telegram.bot.content import Command, Place
 from footplate.interfaces.telegram.reading.commands import COMMANDS
 from footplate.interfaces.telegram.talk.kit import Kit
@@ -38,16 +38,49 @@ def build_menu(
     return tuple(Command(command=name, description=words[:250]) for name, words in usable[:MOST])
 
 
+def restore_command(text: str, own: Sequence[SlashCommand]) -> str:
+    """A command of the engine's as the engine spells it: a menu knows no `-`."""
+    word, space, rest = text.partition(" ")
+    for command in own:
+        if word.lower() == f"/{command.name.lower().replace('-', '_')}":
+            return f"/{command.name}{space}{rest}"
+    return text
+
+
 class Menu:
     """What the chat shows before anything is written."""
 
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
+        self._own: tuple[SlashCommand, ...] = ()
+        self._shown: tuple[Command, ...] = ()
+        self._tasks: set[asyncio.Task[None]] = set()
 
-    async def show(self, own: Sequence[SlashCommand] = ()) -> None:
-        """Put the menu up."""
+    def hear(self, envelopes: Sequence[Envelope]) -> None:
+        """An engine tells its own commands: they are put in the menu."""
+        for envelope in envelopes:
+            if isinstance(envelope.event, CommandsChanged) and envelope.event.commands != self._own:
+                self._own = envelope.event.commands
+                task = asyncio.create_task(self.show(), name="telegram menu")
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+
+    def restore(self, text: str) -> str:
+        """A message as the engine understands it."""
+        return restore_command(text, self._own) if text.startswith("/") else text
+
+    def close(self) -> None:
+        """No more menus."""
+        for task in self._tasks:
+            task.cancel()
+
+    async def show(self) -> None:
+        """Put the menu up, unless it is the one that is up."""
+        menu = build_menu(self._kit.roster.names, self._kit.projects, self._own)
+        if menu == self._shown:
+            return
+        self._shown = menu
         try:
-            menu = build_menu(self._kit.roster.names, self._kit.projects, own)
             await self._kit.client.set_commands(menu)
         except BotError as problem:
             log.warning("the command menu could not be put up: %s", problem)

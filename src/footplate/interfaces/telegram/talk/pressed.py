@@ -92,7 +92,9 @@ class Pressed:
         if session is None or found is None or found.state != "open":
             return "that is answered already."
         dialogue = await self._kit.records.dialogues.get(request) or Dialogue()
-        return await self._step(session, request, reply(found.request, dialogue, text), sender)
+        step = reply(found.request, dialogue, text)
+        told = await self._step(session, request, step, sender)
+        return told if isinstance(step, Hint) else ""  # the request's own message shows what was answered
 
     async def _step(self, session: Session, request: RequestId, step: Step, sender: Actor) -> str:
         if isinstance(step, Hint):

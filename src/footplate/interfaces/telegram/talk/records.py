@@ -8,6 +8,7 @@ import msgspec
 
 from footplate.events.ids import PromptId, RequestId, SessionId
 from footplate.interfaces.telegram.bot.content import Place
+from footplate.interfaces.telegram.bot.wire import Message
 from footplate.interfaces.telegram.reading.asking import Dialogue
 from footplate.interfaces.telegram.reading.gate import Trigger
 from footplate.interfaces.telegram.reading.routing import Context
@@ -62,9 +63,11 @@ class Delayed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     at: float
     text: str
-    place: Place
+    chat: int
     sender: int
+    name: str
     message: int
+    topic: int | None = None
 
 
 class Drawer(Generic[T]):
@@ -111,7 +114,9 @@ class Records:
         self.homes = drawer("homes", Place)
         self.dialogues = drawer("dialogues", Dialogue)
         self.delayed = drawer("delayed", Delayed)
-        self.contexts = drawer("contexts", Context)
+        self.albums: Drawer[tuple[Message, ...]] = Drawer(
+            store.documents(f"telegram/{bot}/albums"), tuple[Message, ...]
+        )
 
 
 def prefs_key(chat: int, topic: int | None = None) -> str:

@@ -7,12 +7,9 @@ from typing import Final
 from footplate.errors import PermissionDenied
 from footplate.interfaces.telegram.drawing.words import shorten
 from footplate.interfaces.telegram.reading.commands import COMMANDS, Command
-from footplate.interfaces.telegram.talk.commands.choices import Choices, is_admin
+from footplate.interfaces.telegram.talk.commands.choices import is_admin
 from footplate.interfaces.telegram.talk.commands.ordered import Handler, Ordered
-from footplate.interfaces.telegram.talk.commands.sessions import SessionCommands
 from footplate.interfaces.telegram.talk.kit import Kit
-from footplate.interfaces.telegram.talk.places import Places
-from footplate.interfaces.telegram.talk.pressed import Pressed
 from footplate.interfaces.telegram.talk.prompts import Prompter
 
 MOST_OUTPUT: Final = 3000
@@ -21,18 +18,13 @@ MOST_OUTPUT: Final = 3000
 class Commands:
     """Carries out commands."""
 
-    def __init__(self, kit: Kit, places: Places, prompter: Prompter, pressed: Pressed) -> None:
+    def __init__(self, kit: Kit, prompter: Prompter, *rooms: dict[str, Handler]) -> None:
+        """`rooms` are the commands of each."""
         self._kit = kit
         self._prompter = prompter
-        self._handlers: dict[str, Handler] = {
-            "help": self._help,
-            **Choices(kit, places, prompter).handlers(),
-            **SessionCommands(kit, places, prompter, pressed).handlers(),
-        }
-
-    def add(self, handlers: dict[str, Handler]) -> None:
-        """Commands of another room."""
-        self._handlers |= handlers
+        self._handlers: dict[str, Handler] = {"help": self._help}
+        for handlers in rooms:
+            self._handlers |= handlers
 
     async def carry_out(self, command: Command, ordered: Ordered) -> str:
         """Do it; what to tell the person."""

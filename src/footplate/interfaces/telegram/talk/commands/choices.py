@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
-
 from footplate.errors import FootplateError, InvalidValue, PermissionDenied
 from footplate.interfaces.telegram.reading.commands import Command
 from footplate.interfaces.telegram.reading.directives import read_directives
@@ -12,7 +10,6 @@ from footplate.interfaces.telegram.talk.commands.ordered import Handler, Ordered
 from footplate.interfaces.telegram.talk.kit import Kit
 from footplate.interfaces.telegram.talk.places import Places, Spot
 from footplate.interfaces.telegram.talk.prompts import Prompter
-from footplate.interfaces.telegram.talk.records import Prefs
 from footplate.runtime.session import Session
 
 CLEAR = ("clear", "reset", "default")
@@ -110,7 +107,7 @@ class Choices:
             await self._places.change(ordered.spot, context=None)
         elif words[:1] == ["set"] or words:
             given = " ".join(word for word in words if word != "set")
-            context = self._read_context(given)
+            context = self.read_context(given)
             await self._kit.folder(context)
             await self._places.change(ordered.spot, context=context)
         context = await self._places.context(ordered.spot)
@@ -118,7 +115,8 @@ class Choices:
         shown = context.words() or "none"
         return f"context: **{shown}** (projects: {projects}); `/ctx set PROJECT @BRANCH`, `/ctx clear`"
 
-    def _read_context(self, text: str) -> Context:
+    def read_context(self, text: str) -> Context:
+        """A project and perhaps a branch, with or without their marks."""
         slashed = " ".join(word if word.startswith(("/", "@")) else f"/{word}" for word in text.split())
         read = read_directives(slashed, self._kit.names)
         if read.prompt or not read.project:
@@ -170,8 +168,3 @@ def _value(command: Command) -> str | None:
 def _changed(table: dict[str, str], engine: str, value: str) -> dict[str, str]:
     rest = {name: each for name, each in table.items() if name != engine}
     return {**rest, engine: value} if value else rest
-
-
-def cleared(prefs: Prefs) -> Prefs:
-    """Without its sessions."""
-    return replace(prefs, sessions={})
