@@ -23,7 +23,8 @@ SURFACES: Final = {
 """The commands of surfaces other than the command line itself."""
 
 BESIDE: Final = ("footplate.interfaces.telegram.beside:beside_server",)
-"""The surfaces that run beside the HTTP server in one process, where the settings say so."""
+CHECKS: Final = ("footplate.interfaces.telegram.checkup:check_telegram",)
+"""What surfaces offer one another, by name: see `runtime.wiring`."""
 
 
 def command_line() -> click.Group:
@@ -40,4 +41,6 @@ def main() -> None:
         from footplate.engines.mock.stdio import main as serve  # noqa: PLC0415
 
         sys.exit(serve([]))
-    command_line()(prog_name="footplate", obj=BESIDE)
+    from footplate.runtime.wiring import Wiring  # noqa: PLC0415
+
+    command_line()(prog_name="footplate", obj=Wiring(beside=BESIDE, checks=CHECKS))
