@@ -10,6 +10,10 @@ if TYPE_CHECKING:
 
 SURFACES: Final = {
     "acp": ("footplate.interfaces.acp.command:acp_command", "Be the agent of an editor, on standard input and output."),
+    "daemon": (
+        "footplate.interfaces.http.daemon_commands:daemon_group",
+        "The server in the background, by the names of sandbox-agent.",
+    ),
     "serve": ("footplate.interfaces.http.command:serve_command", "Serve sessions over HTTP."),
     "server": (
         "footplate.interfaces.http.command:server_command",
@@ -22,6 +26,9 @@ SURFACES: Final = {
 }
 """The commands of surfaces other than the command line itself."""
 
+PARTS: Final = {"service": "footplate.interfaces.http.local:serve_embedded"}
+"""What commands use of other surfaces."""
+
 BESIDE: Final = ("footplate.interfaces.telegram.beside:beside_server",)
 CHECKS: Final = ("footplate.interfaces.telegram.checkup:check_telegram",)
 """What surfaces offer one another, by name: see `runtime.wiring`."""
@@ -29,10 +36,11 @@ CHECKS: Final = ("footplate.interfaces.telegram.checkup:check_telegram",)
 
 def command_line() -> click.Group:
     """The root command with every subcommand of the product."""
-    from footplate.interfaces.cli.app import COMMANDS, root  # noqa: PLC0415
+    from footplate.interfaces.cli import app  # noqa: PLC0415
 
-    COMMANDS.update(SURFACES)
-    return root
+    app.COMMANDS.update(SURFACES)
+    app.PARTS.update(PARTS)
+    return app.root
 
 
 def main() -> None:

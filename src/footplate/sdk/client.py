@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+import os
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import aclosing
 from typing import Final
 
 import msgspec
 
-from footplate.errors import UnknownSession
+from footplate.config.places import data_folder
+from footplate.config.running import read_running
+from footplate.errors import ServiceUnreachable, UnknownSession
 from footplate.events.ids import RequestId, SessionId
 from footplate.events.model import ConfigOption, SessionState
 from footplate.events.requests import Answer, RequestKind, RequestState
@@ -32,6 +36,7 @@ from footplate.sdk.shapes import (
     SessionPage,
     Snapshot,
 )
+from footplate.sdk.stream import Stream
 from footplate.sdk.wire import PATIENCE_S, Wire
 from footplate.version import __version__
 
@@ -83,6 +88,24 @@ class Client:
             return client
 
         return Opening(begin)
+
+    @classmethod
+    def local(
+        cls, *, environ: Mapping[str, str] | None = None, patience_s: float | None = PATIENCE_S
+    ) -> Opening[Client]:
+        """Connect to the server of this person that runs on this machine; no token is needed.
+
+        `FOOTPLATE_URL` and `FOOTPLATE_TOKEN` name another one. Raises `ServiceUnreachable` when none runs.
+        """
+        known = os.environ if environ is None else environ
+        named = known.get("FOOTPLATE_URL", "")
+        if named:
+            return cls.connect(named, token=known.get("FOOTPLATE_TOKEN", ""), patience_s=patience_s)
+        data = data_folder(known)
+        found = read_running(data)
+        if found is None:
+            raise ServiceUnreachable(f"a server on {data}", "none has been started")
+        return cls.connect(found.url, token=found.token, patience_s=patience_s, verify=found.verify or True)
 
     @classmethod
     def start(
@@ -227,14 +250,18 @@ class Client:
     async def _asking(self, request: RequestId) -> Session:
         return await self.resume_session((await self.request(request)).session)
 
-    async def news(self) -> AsyncIterator[Snapshot | News]:
+    def news(self) -> Stream[Snapshot | News]:
         """What needs somebody, in all sessions: first what stands now, then what changes, for as long as you read.
 
         After a lost connection it begins with what stands now again, so nothing that still matters is missed.
         """
-        async for event in follow_stream(self.wire, "/api/events"):
-            kind: type[Snapshot] | type[News] = Snapshot if event.event == "snapshot" else News
-            yield msgspec.json.decode(event.data, type=kind)
+        return self.wire.streams.make(self._news())
+
+    async def _news(self) -> AsyncGenerator[Snapshot | News]:
+        async with aclosing(follow_stream(self.wire, "/api/events")) as events:
+            async for event in events:
+                kind: type[Snapshot] | type[News] = Snapshot if event.event == "snapshot" else News
+                yield msgspec.json.decode(event.data, type=kind)
 
     async def on_request(self, handler: Handler) -> Callable[[], None]:
         """Let the handler answer what any agent asks, also what is open already; what is returned ends that."""

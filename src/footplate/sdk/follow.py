@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 
 import httpx
 import msgspec
@@ -66,16 +67,22 @@ async def follow_session(wire: Wire, session: SessionId, after: int = 0) -> Asyn
     Raises `CursorLost` when the service no longer has what was read: after a power cut, begin anew.
     """
     path = f"/api/sessions/{session}/events"
-    async for event in follow_stream(wire, path, params={"after": after}, after=str(after) if after else ""):
-        if event.event == "reset":
-            told = msgspec.json.decode(event.data, type=_Reset)
-            raise CursorLost(session, told.asked, told.last_seq, told.epoch)
-        try:
-            envelope = decode_envelope(event.data)
-        except msgspec.MsgspecError as problem:
-            raise ProtocolError(wire.url, f"an event that cannot be read: {problem}") from None
-        if not isinstance(envelope.event, Unknown) and is_ephemeral(envelope.event):
-            yield envelope
-        elif envelope.seq > after:
-            after = envelope.seq
-            yield envelope
+    start = str(after) if after else ""
+    async with aclosing(follow_stream(wire, path, params={"after": after}, after=start)) as events:
+        async for event in events:
+            envelope = _read(wire.url, session, event)
+            if not isinstance(envelope.event, Unknown) and is_ephemeral(envelope.event):
+                yield envelope
+            elif envelope.seq > after:
+                after = envelope.seq
+                yield envelope
+
+
+def _read(url: str, session: SessionId, event: SseEvent) -> ReadEnvelope:
+    if event.event == "reset":
+        told = msgspec.json.decode(event.data, type=_Reset)
+        raise CursorLost(session, told.asked, told.last_seq, told.epoch)
+    try:
+        return decode_envelope(event.data)
+    except msgspec.MsgspecError as problem:
+        raise ProtocolError(url, f"an event that cannot be read: {problem}") from None

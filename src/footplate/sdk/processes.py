@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing, asynccontextmanager
 from typing import Literal
 
 import msgspec
@@ -15,9 +15,10 @@ from footplate.errors import ServiceUnreachable
 from footplate.sdk.follow import follow_stream
 from footplate.sdk.problems import error_of
 from footplate.sdk.shapes import LogPiece, ProcessInfo, ProcessRun
+from footplate.sdk.stream import Stream
 from footplate.sdk.wire import Wire
 
-Stream = Literal["stdout", "stderr", "combined", "pty"]
+Output = Literal["stdout", "stderr", "combined", "pty"]
 
 
 class _Listed(msgspec.Struct):
@@ -110,19 +111,24 @@ class Process:
         body = {"data": base64.b64encode(raw).decode(), "encoding": "base64"}
         await self._wire.exchange("POST", f"{self._path}/input", body=body)
 
-    async def logs(self, *, stream: Stream = "combined", since: int = 0) -> tuple[LogPiece, ...]:
+    async def logs(self, *, stream: Output = "combined", since: int = 0) -> tuple[LogPiece, ...]:
         """Its output so far, behind a number."""
         return (await self._wire.get(f"{self._path}/logs", _Logs, {"stream": stream, "since": since})).entries
 
-    async def follow(self, *, stream: Stream = "combined", since: int = 0) -> AsyncIterator[LogPiece]:
+    def follow(self, *, stream: Output = "combined", since: int = 0) -> Stream[LogPiece]:
         """Its output behind a number and as it comes, until it has ended; a lost connection is not noticed."""
-        params = {"stream": stream, "since": since, "follow": True}
+        return self._wire.streams.make(self._follow(stream, since))
+
+    async def _follow(self, stream: Output, since: int) -> AsyncGenerator[LogPiece]:
+        path = f"{self._path}/logs"
         while True:
-            async for event in follow_stream(self._wire, f"{self._path}/logs", params=params, lasting=False):
-                if event.event == "log":
-                    piece = msgspec.json.decode(event.data, type=LogPiece)
-                    params["since"] = piece.sequence
-                    yield piece
+            params = {"stream": stream, "since": since, "follow": True}
+            async with aclosing(follow_stream(self._wire, path, params=params, lasting=False)) as events:
+                async for event in events:
+                    if event.event == "log":
+                        piece = msgspec.json.decode(event.data, type=LogPiece)
+                        since = piece.sequence
+                        yield piece
             if (await self.refresh()).status == "exited":
                 return
 

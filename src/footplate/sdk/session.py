@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -27,6 +28,7 @@ from footplate.sdk.asking import (
     same_answer,
 )
 from footplate.sdk.feed import Feed
+from footplate.sdk.follow import follow_session
 from footplate.sdk.shapes import (
     Accepted,
     CommandOutput,
@@ -36,6 +38,7 @@ from footplate.sdk.shapes import (
     SessionInfo,
     WaitingPrompts,
 )
+from footplate.sdk.stream import Stream
 from footplate.sdk.turns import TurnRun
 from footplate.sdk.wire import Wire
 
@@ -148,23 +151,24 @@ class Session:
 
     # ----------------------------------------------------------------------------------------- listening
 
-    async def events(self, after: int = 0) -> AsyncIterator[ReadEnvelope]:
+    def events(self, after: int = 0) -> Stream[ReadEnvelope]:
         """Every event behind a number (0: from the beginning), then as they come, for as long as you read."""
-        from footplate.sdk.follow import follow_session  # noqa: PLC0415 - beside the feed, for its own cursor
+        return self._wire.streams.make(follow_session(self._wire, self.id, after))
 
-        async for envelope in follow_session(self._wire, self.id, after):
-            yield envelope
-
-    async def runs(self, after: int = 0) -> AsyncIterator[RunEvent]:
+    def runs(self, after: int = 0) -> Stream[RunEvent]:
         """The same as started / action / completed for each turn: the short story."""
+        return self._wire.streams.make(self._runs(after))
+
+    async def _runs(self, after: int) -> AsyncGenerator[RunEvent]:
         fold = RunFold()
-        async for envelope in self.events(after):
-            if isinstance(envelope.event, m.Unknown):
-                continue
-            if fold.completed:
-                fold = RunFold()
-            for told in fold.feed(envelope.event):
-                yield told
+        async with aclosing(follow_session(self._wire, self.id, after)) as events:
+            async for envelope in events:
+                if isinstance(envelope.event, m.Unknown):
+                    continue
+                if fold.completed:
+                    fold = RunFold()
+                for told in fold.feed(envelope.event):
+                    yield told
 
     async def on_event(self, listener: EventListener) -> Callable[[], None]:
         """Call the listener with each event from now on; what is returned ends that."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from contextlib import aclosing
 
 from footplate.errors import Conflict, SessionOver
 from footplate.events import model as m
@@ -60,7 +61,7 @@ class TurnRun:
             raise Conflict("the turn has not ended yet; iterate it to its end, or await it")
         return view
 
-    async def __aiter__(self) -> AsyncIterator[ReadEnvelope]:
+    async def __aiter__(self) -> AsyncGenerator[ReadEnvelope]:
         """Every event of the turn from its first on; ends with its `TurnEnded`."""
         reader, prompt = await asyncio.shield(self._begun)
         try:
@@ -90,12 +91,13 @@ class TurnRun:
             case _:
                 return None
 
-    async def text(self) -> AsyncIterator[str]:
+    async def text(self) -> AsyncGenerator[str]:
         """The agent's own words as they are written, each piece once, also when a connection was lost in between."""
         pieces = Words()
-        async for envelope in self:
-            if piece := pieces.feed(envelope.event):
-                yield piece
+        async with aclosing(aiter(self)) as events:
+            async for envelope in events:
+                if piece := pieces.feed(envelope.event):
+                    yield piece
 
 
 class Words:

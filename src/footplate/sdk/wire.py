@@ -18,6 +18,7 @@ import msgspec
 
 from footplate.errors import ProtocolError, ServiceUnreachable
 from footplate.sdk.problems import error_of
+from footplate.sdk.stream import Streams
 
 T = TypeVar("T")
 Params = Mapping[str, object]
@@ -73,6 +74,7 @@ class Wire:
         self.url = url.rstrip("/")
         self.token = token
         self.patience_s = patience_s
+        self.streams = Streams()
         known = {"x-footplate-surface": SURFACE, **(headers or {})}
         if token:
             known["authorization"] = f"Bearer {token}"
@@ -86,7 +88,8 @@ class Wire:
         )
 
     async def close(self) -> None:
-        """Let go of the connections."""
+        """Let go of the streams and the connections."""
+        await self.streams.close()
         await self._http.aclose()
 
     # -------------------------------------------------------------------------------------------- calls

@@ -171,6 +171,18 @@ export interface BranchList {
   readonly branches: readonly Branch[];
 }
 
+/** The browser's side of the encryption, as `PushSubscription.toJSON()` gives it. */
+export interface BrowserKeys {
+  readonly p256dh: string;
+  readonly auth: string;
+}
+
+/** What `PushSubscription.toJSON()` gives. */
+export interface BrowserSubscription {
+  readonly endpoint: string;
+  readonly keys: BrowserKeys;
+}
+
 /** What an engine can do, truthfully; surfaces offer nothing else. */
 export interface Capabilities {
   readonly resume: boolean;
@@ -470,6 +482,13 @@ export interface DeleteQuery {
   readonly recursive?: boolean;
 }
 
+/** What a push service said. `after_s`: when to try again; None: that is of no use. */
+export interface Delivery {
+  readonly status: number;
+  readonly words: string;
+  readonly after_s: number | null;
+}
+
 /** A tool call that was refused in the turn, as the engine lists it at the end. */
 export interface Denial {
   readonly tool: string;
@@ -581,7 +600,7 @@ export interface EngineList {
   readonly default: string;
 }
 
-/** What sessions of one engine have used. */
+/** What sessions of one engine have used; sessions without a turn count as sessions. */
 export interface EngineUse {
   readonly engine: string;
   readonly sessions: number;
@@ -1286,6 +1305,12 @@ export interface PromptWithdrawn {
   readonly reason?: string;
 }
 
+/** `public_key` is the `applicationServerKey` to subscribe by; the browsers are those of the caller's token. */
+export interface PushInfo {
+  readonly public_key: string;
+  readonly subscriptions: readonly SubscriptionInfo[];
+}
+
 /** One question to a person; free text is always allowed beside the choices. */
 export interface Question {
   readonly text: string;
@@ -1972,6 +1997,25 @@ export interface SubagentDetail {
   readonly background?: boolean;
 }
 
+/** A browser, and what it wants to be told: of `all` sessions, or of those it names; sent again, it is changed. */
+export interface Subscribe {
+  readonly subscription: BrowserSubscription;
+  readonly on?: readonly ("failed" | "finished" | "needs_you")[];
+  readonly all?: boolean;
+  readonly sessions?: readonly string[];
+  readonly name?: string;
+}
+
+/** A browser that is told, without its keys. `id` follows from its endpoint. */
+export interface SubscriptionInfo {
+  readonly id: string;
+  readonly name: string;
+  readonly on: readonly ("failed" | "finished" | "needs_you")[];
+  readonly all: boolean;
+  readonly sessions: readonly string[];
+  readonly created_at: number;
+}
+
 /** What was typed after the `@`. */
 export interface SuggestQuery {
   readonly q?: string;
@@ -2291,6 +2335,11 @@ export interface UsageModelUsage {
   readonly context_window?: number | null;
 }
 
+/** How far back, in days; 0 is everything. */
+export interface UsageQuery {
+  readonly days?: number;
+}
+
 /** What the session has used: over all turns, and in the running process where the agent tells. */
 export interface UsageReport {
   readonly totals: Totals;
@@ -2306,8 +2355,26 @@ export interface UsageReported {
   readonly model?: string;
 }
 
-/** What all sessions have used, engine by engine. */
+/** What was used under one name: a day, a session, a model or an engine. `cost_usd` is None where nobody told. */
+export interface Use {
+  readonly name: string;
+  readonly title: string;
+  readonly turns: number;
+  readonly sessions: number;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly cache_read_tokens: number;
+  readonly cache_write_tokens: number;
+  readonly cost_usd: number | null;
+}
+
+/** What sessions have used since then, told in four ways; days are those of the server. */
 export interface UseReport {
+  readonly since: number;
+  readonly total: Use;
+  readonly days: readonly Use[];
+  readonly models: readonly Use[];
+  readonly sessions: readonly Use[];
   readonly engines: readonly EngineUse[];
   readonly cost_usd: number;
 }

@@ -30,6 +30,7 @@ from footplate.engines.acp.incoming import Incoming
 from footplate.engines.acp.settle import Turn, Verdict, end_turn, judge_error, judge_stop, word_error
 from footplate.engines.acp.startup import Call, Opened, initialize, open_session, set_option, wanted_options
 from footplate.engines.base import Exit, Installed, Options, Reaction
+from footplate.engines.standing import Standing
 from footplate.errors import EngineGone, RequestError, UnsupportedOption
 from footplate.events.base import ResumeToken
 from footplate.events.commands import (
@@ -59,6 +60,9 @@ from footplate.host.lines import Block
 Shape = TypeVar("Shape", InitializeResponse, Opened)
 Phase = Literal["starting", "ready", "failed", "gone"]
 Answered = Callable[[Envelope], None]
+EPOCH_IDS: Final = 1_000_000
+"""The ids of our requests begin here, times the number of those who talked to the agent before."""
+
 CAN: Final = "prompts, interrupts, answers, mode, model and effort"
 
 
@@ -91,11 +95,18 @@ class AcpConversation:
         self._settings: list[tuple[str, str]] = wanted_options(options)
         self._waiting: dict[RpcId, Answered] = {}
         self._requests = 0
+        self._taken_over = (
+            options.standing is not None and options.standing.living and options.standing.turn is not None
+        )
 
     # -------------------------------------------------------------------------------------- the protocol
 
     def begin(self) -> Reaction:
-        """Introduce ourselves."""
+        """Introduce ourselves, unless somebody has."""
+        standing = self._options.standing
+        if standing is not None and standing.living:
+            self._take_over(standing)
+            return self._in.react()
         self._request(initialize(), self._initialized)
         return self._in.react()
 
@@ -104,7 +115,7 @@ class AcpConversation:
         for response in self._in.feed(block):
             answered = self._waiting.pop(response.id, None) if not isinstance(response.id, msgspec.UnsetType) else None
             if answered is None:
-                self._in.keep("an answer to nothing that was asked")
+                self._unasked(response)
             else:
                 answered(response)
         return self._in.react()
@@ -148,6 +159,42 @@ class AcpConversation:
         self._phase = "gone"
         self._in.events.append(gone)
         return self._in.react()
+
+    # --------------------------------------------------------------------------------------- taken over
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether the events tell all: no text is half told, and nothing is asked of the agent but its turn."""
+        prompts = 0 if self._in.turn is None or self._taken_over else 1
+        return self._phase == "ready" and not self._in.translator.speaks and len(self._waiting) == prompts
+
+    def pause(self) -> Reaction:
+        """Tell what is half told."""
+        self._in.events += self._in.translator.close_text()
+        return self._in.react()
+
+    def _take_over(self, standing: Standing) -> None:
+        """The agent goes on, and we with it. Our ids are not those of who talked to it before."""
+        self._phase = "ready"
+        self._settings = []
+        self._requests = self._options.epoch * EPOCH_IDS
+        session = self._options.resume or EngineSessionId("")
+        attached = EngineAttached(
+            engine=self._engine, engine_session_id=session, reason="reattached", version=self._version
+        )
+        self._in.attach(attached)
+        self._in.take_over(standing, epoch=self._options.epoch)
+
+    def _unasked(self, response: Envelope) -> None:
+        """The answer to what another asked, before us: the prompt of the turn that we have taken over, or nothing."""
+        turn, number = self._in.turn, response.id
+        ours = isinstance(number, int) and number <= self._options.epoch * EPOCH_IDS and self._taken_over
+        if turn is None or not ours:
+            self._in.keep("an answer to nothing that was asked")
+            return
+        self._taken_over = False
+        self._settle(turn, response)
+        self._advance()
 
     # ---------------------------------------------------------------------------------------- starting
 

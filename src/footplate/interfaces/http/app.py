@@ -65,6 +65,7 @@ RESOURCES: Final = (
     "tokens",
     "history",
     "overview",
+    "push",
     "projects",
     "agents",
     "folder_config",

@@ -31,7 +31,7 @@ from footplate.acp.session_meta import RawMessages
 from footplate.errors import AlreadyAnswered, FootplateError, UnknownRequest
 from footplate.events import model as m
 from footplate.events.content import ContentBlock
-from footplate.events.ids import PromptId, SessionId
+from footplate.events.ids import PromptId, RequestId, SessionId
 from footplate.events.model import Event, Unknown
 from footplate.events.requests import Answer, Decline, Deny, Request
 from footplate.runtime.acp.along import Along
@@ -162,6 +162,13 @@ class Seat:
         """Have the client see lines of the agent as they are, too."""
         self._along = Along(self._name, self._client, wanted)
         self._along.follow(taps, self.session.id)
+
+    def pending(self, request: RequestId) -> Pending | None:
+        """An open request of the session as the client is asked about it."""
+        for held in self.session.view().requests:
+            if held.request.id == request and held.state == "open":
+                return Pending(self.session.id, ask(self._name, held.request, self._profile, self.encoder.tools))
+        return None
 
     async def close(self) -> None:
         """The client does not follow the session any more; the session goes on."""

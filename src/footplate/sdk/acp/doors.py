@@ -10,6 +10,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Callable, Mapping
+from contextlib import aclosing
 from typing import Final, Protocol
 
 import httpx
@@ -72,12 +73,13 @@ class _Streams:
 
     async def _read(self, path: str, headers: Mapping[str, str]) -> None:
         try:
-            async for event in follow_stream(self._wire, path, headers=headers):
-                if event.event == "gap":
-                    raise ProtocolError(
-                        path, f"the server no longer has messages that were not read: {event.data.decode()}"
-                    )
-                self._take(event.data)
+            async with aclosing(follow_stream(self._wire, path, headers=headers)) as events:
+                async for event in events:
+                    if event.event == "gap":
+                        raise ProtocolError(
+                            path, f"the server no longer has messages that were not read: {event.data.decode()}"
+                        )
+                    self._take(event.data)
         except FootplateError as problem:
             self._lost(problem)
 
