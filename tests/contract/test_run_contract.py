@@ -14,6 +14,7 @@ from footplate.testing.invariants import check_run
 from footplate.testing.messages import ScriptedMessages
 from tests.contract.subjects import (
     AcpSubject,
+    CodexServerSubject,
     CodexSubject,
     MockSubject,
     RealClaude,
@@ -30,7 +31,8 @@ OFFLINE: dict[str, Callable[[Path], Subject]] = {
     "mock-in-process": lambda folder: MockSubject(folder, "in_process"),
     "mock-stdio": lambda folder: MockSubject(folder, "stdio"),
     "acp-stdio": AcpSubject,
-    "codex-recorded": CodexSubject,
+    "codex-exec-recorded": CodexSubject,
+    "codex-recorded": CodexServerSubject,
     "claude-recorded": RecordedClaude,
 }
 
