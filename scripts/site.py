@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-OUTSIDE: Final = re.compile(
-    r"\]\((?:\.\./)+(?=(?:examples|src|tests|bench|web|README|CHANGELOG|CONTRIBUTING))([^)\s]+)\)"
-)
+OUTSIDE: Final = re.compile(r"\]\((?:\.\./)+(?=(?:examples|src|tests|bench|web|README|CHANGELOG))([^)\s]+)\)")
 
 
 def on_page_markdown(markdown: str, **_: object) -> str:

@@ -35,9 +35,7 @@ def test_the_programs_of_the_tutorial_run_beside_a_server(tmp_path: Path) -> Non
 
     def run(*arguments: str) -> str:
         command = [sys.executable, *arguments]
-        ran = subprocess.run(
-            command, env=environ, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
-        )
+        ran = subprocess.run(command, env=environ, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert ran.returncode == 0, ran.stderr
         return ran.stdout
 

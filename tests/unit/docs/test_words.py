@@ -20,9 +20,7 @@ PROTOCOL = (
 """The pages whose matter is the protocol."""
 
 USERS = sorted(page for kind in ("tutorials", "how-to") for page in (DOCS / kind).glob("*.md"))
-METHOD = re.compile(
-    r"\b(session/(new|load|resume|prompt|update|cancel|request_permission|set_\w+)|elicitation/create)\b"
-)
+METHOD = re.compile(r"(?<![\w$/])session/(?:new|load|resume|prompt|update|cancel|request_permission|set_\w+)\b")
 
 
 @pytest.mark.parametrize(
