@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 
@@ -24,7 +25,9 @@ BUILT_IN = {
 }
 
 
-def _plugins() -> dict[str, EntryPoint]:
+@cache
+def _plugins() -> Mapping[str, EntryPoint]:
+    """Looked up once: it reads the metadata of every package, and what is installed is so before we start."""
     return {point.name: point for point in entry_points(group=GROUP)}
 
 
