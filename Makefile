@@ -5,9 +5,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 AGENTS := tests/agents/node_modules
+PAGE := src/footplate/interfaces/http/page
+PAGE_SOURCES := $(shell find web/src web/public web/index.html web/vite.config.ts web/tsconfig.json -type f 2>/dev/null)
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help run demo try test test-all test-kills test-fast check format reference bench clean
+.PHONY: help run page demo try test test-all test-kills test-fast check format reference bench clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,7 +24,22 @@ $(AGENTS)/.ready: tests/agents/package.json tests/agents/package-lock.json
 	cd tests/agents && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
-run: $(VENV)/.ready ## the server, with a new token: prints its address and link, opens nothing
+web/node_modules/.ready: web/package.json web/package-lock.json
+	cd web && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+ifneq ($(shell command -v npm),)
+$(PAGE)/.ready: web/node_modules/.ready $(PAGE_SOURCES)
+	cd web && npm run --silent build
+	@touch $@
+else
+$(PAGE)/.ready:
+	@echo "npm is not installed: the web page is left out, the server says how to get it"
+endif
+
+page: $(PAGE)/.ready ## the web page, built into the package (only when its sources changed)
+
+run: $(VENV)/.ready $(PAGE)/.ready ## the server, with a new token: prints its address and link, opens nothing
 	@$(BIN)/footplate serve --new-token $(ARGS)
 
 demo: $(VENV)/.ready ## a guided tour with the built-in mock agent, in this terminal
@@ -33,13 +50,17 @@ try: $(VENV)/.ready $(AGENTS)/.ready ## the real Claude CLI on a scripted model,
 
 BWRAP := command -v bwrap >/dev/null || [ "$$(id -u)" != 0 ] || { apt-get update -q && apt-get install -y -q bubblewrap; }
 
-test: $(VENV)/.ready $(AGENTS)/.ready ## the whole suite (the real CLI end to end; the older one where it matters)
+CHROMIUM := command -v chromium >/dev/null || [ "$$(id -u)" != 0 ] || { apt-get update -q && apt-get install -y -q --no-install-recommends chromium fonts-dejavu-core; }
+
+test: $(VENV)/.ready $(AGENTS)/.ready $(PAGE)/.ready ## the whole suite (the real CLI end to end; the older one where it matters)
 	@$(BWRAP)
+	@$(CHROMIUM)
 	$(PYTEST) tests/unit tests/contract -n 2 -m 'not e2e and not long'
 	$(PYTEST) tests -n 2 -m 'e2e or long'
 
-test-all: $(VENV)/.ready $(AGENTS)/.ready ## every end-to-end test on every Claude CLI version
+test-all: $(VENV)/.ready $(AGENTS)/.ready $(PAGE)/.ready ## every end-to-end test on every Claude CLI version
 	@$(BWRAP)
+	@$(CHROMIUM)
 	$(PYTEST) tests/unit tests/contract -n 2 -m 'not e2e and not long'
 	$(PYTEST) tests -n 2 -m 'e2e or long' --all-versions
 
@@ -49,11 +70,12 @@ test-kills: $(VENV)/.ready $(AGENTS)/.ready ## a thousand random kills over mock
 test-fast: $(VENV)/.ready ## unit and contract tests only
 	$(PYTEST) tests/unit tests/contract -n 2 -m 'not e2e and not long'
 
-check: $(VENV)/.ready ## ruff, mypy --strict, import-linter
+check: $(VENV)/.ready web/node_modules/.ready ## ruff, mypy --strict, import-linter, the page's type check
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	cd web && npm run --silent check
 
 format: $(VENV)/.ready ## let ruff put the code in order
 	$(BIN)/ruff format .
@@ -62,10 +84,11 @@ format: $(VENV)/.ready ## let ruff put the code in order
 reference: $(VENV)/.ready ## write the generated pages of docs/reference anew
 	$(BIN)/python scripts/schema.py
 	$(BIN)/python scripts/reference.py
+	$(BIN)/python scripts/page_types.py
 
 bench: $(VENV)/.ready ## speed and memory as ratios against peers, in one run: make bench ARGS='--quick'
 	$(BIN)/python -m bench $(ARGS)
 
 clean: ## remove everything that the targets above made
-	rm -rf $(VENV) $(AGENTS) bench/peers/.venv bench/peers/node_modules bench/peers/server/node_modules dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(AGENTS) $(PAGE) web/node_modules bench/peers/.venv bench/peers/node_modules bench/peers/server/node_modules dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

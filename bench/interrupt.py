@@ -106,7 +106,7 @@ def _prepare(stage: Stage, messages: int) -> Flooding:
 
 async def ours(flooding: Flooding) -> Moment:
     """A runner that is asked to interrupt when it has long stopped reading."""
-    engine = make_engine("claude", {})
+    engine = make_engine("claude")
     installed = Installed(engine="claude", program=str(flooding.program), version="2.1.325")
     options = Options(cwd=str(flooding.program.parent), partial=True)
     async with Keeper.start() as keeper:

@@ -18,6 +18,7 @@ SETTLE_S = 3.0
 
 
 LONG = (
+    "chat/",
     "unit/bench/",
     "unit/docs/test_curl_sessions.py",
     "unit/docs/test_curl.py",
@@ -41,6 +42,7 @@ LONG = (
     "unit/interfaces/http/test_git.py",
     "unit/interfaces/http/test_processes.py",
     "unit/interfaces/http/test_projects.py",
+    "unit/interfaces/http/test_push.py",
     "unit/interfaces/http/test_restarts.py",
     "unit/interfaces/http/test_acp_",
     "unit/interfaces/http/test_sessions_api.py",
@@ -48,6 +50,7 @@ LONG = (
     "unit/interfaces/telegram/test_outbox_pace.py",
     "unit/interfaces/telegram/test_inbox.py",
     "unit/interfaces/test_local_backend.py",
+    "unit/interfaces/test_nouns.py",
     "unit/runtime/acp/test_agent.py",
     "unit/runtime/test_children.py",
     "unit/runtime/test_full_disk.py",

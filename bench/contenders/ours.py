@@ -52,7 +52,7 @@ class Consumer:
 
 async def run(fake: str, consumer: Consumer) -> None:
     """One conversation with the fake CLI, from its start to its end."""
-    engine = make_engine("claude", {})
+    engine = make_engine("claude")
     installed = Installed(engine="claude", program=fake, version="2.1.325")
     options = Options(cwd=str(Path.cwd()), partial=True)
     async with Keeper.start() as keeper:

@@ -23,7 +23,7 @@ RESULT: Final = b'"type":"result"'
 
 def launch() -> Spawn:
     """The CLI with the very flags and the environment that a session of ours gives it."""
-    engine = make_engine("claude", {})
+    engine = make_engine("claude")
     installed = asyncio.run(engine.locate(os.environ))
     session = EngineSessionId(str(uuid.uuid4()))
     options = Options(cwd=str(Path.cwd()), asks=True, partial=True, session_id=session)

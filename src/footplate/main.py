@@ -10,21 +10,36 @@ if TYPE_CHECKING:
 
 SURFACES: Final = {
     "acp": ("footplate.interfaces.acp.command:acp_command", "Be the agent of an editor, on standard input and output."),
+    "daemon": (
+        "footplate.interfaces.http.daemon_commands:daemon_group",
+        "The server in the background, by the names of sandbox-agent.",
+    ),
     "serve": ("footplate.interfaces.http.command:serve_command", "Serve sessions over HTTP."),
     "server": (
         "footplate.interfaces.http.command:server_command",
         "The same, as launchers of the sandbox-agent SDK call it.",
     ),
+    "telegram": (
+        "footplate.interfaces.telegram.command:telegram_group",
+        "Run the Telegram bridge, or set it up.",
+    ),
 }
 """The commands of surfaces other than the command line itself."""
+
+PARTS: Final = {"service": "footplate.interfaces.http.local:serve_embedded"}
+"""What commands use of other surfaces."""
+
+BESIDE: Final = ("footplate.interfaces.telegram.beside:beside_server",)
+"""The surfaces that run beside the HTTP server in one process, where the settings say so."""
 
 
 def command_line() -> click.Group:
     """The root command with every subcommand of the product."""
-    from footplate.interfaces.cli.app import COMMANDS, root  # noqa: PLC0415
+    from footplate.interfaces.cli import app  # noqa: PLC0415
 
-    COMMANDS.update(SURFACES)
-    return root
+    app.COMMANDS.update(SURFACES)
+    app.PARTS.update(PARTS)
+    return app.root
 
 
 def main() -> None:
@@ -33,4 +48,4 @@ def main() -> None:
         from footplate.engines.mock.stdio import main as serve  # noqa: PLC0415
 
         sys.exit(serve([]))
-    command_line()(prog_name="footplate")
+    command_line()(prog_name="footplate", obj=BESIDE)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Protocol
 
+from footplate.config.acp import AcpAgentSettings
 from footplate.config.settings import Settings
 from footplate.events.runs import RunEvent
 from footplate.runtime.run import Run, RunRequest
@@ -14,6 +16,7 @@ from tests.contract.players import write_player
 from tests.e2e.world import World
 
 FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
+SOURCES = str(FIXTURES.parent.parent / "src")
 
 
 class Subject(Protocol):
@@ -76,9 +79,9 @@ class MockSubject:
     """The built-in agent, as a task or as a program."""
 
     death_words: tuple[str, ...] = ("exit code 7",)
-    patience_s = 1.0
 
     def __init__(self, folder: Path, form: str) -> None:
+        self.patience_s = 4.0 if form == "stdio" else 1.0
         self._scene = Scene(folder)
         self._settings = Settings(engines={"mock": {"form": form}})
 
@@ -102,6 +105,48 @@ class MockSubject:
 
     def missing(self) -> Run:
         return self._run("hello", resume="no-such-session")
+
+    def garbage(self) -> Run:
+        return self._run("garbage")
+
+    def resumed(self, resume: str) -> Run:
+        return self._run("history", resume=resume)
+
+
+class AcpSubject:
+    """A command of the settings that speaks ACP: the generic engine. The program is the mock agent, on its stdio."""
+
+    death_words: tuple[str, ...] = ("exit code 7",)
+    patience_s = 4.0
+
+    def __init__(self, folder: Path) -> None:
+        self._scene = Scene(folder)
+        self._scene.env["PYTHONPATH"] = SOURCES
+        self._command: tuple[str, ...] = (sys.executable, "-P", "-m", "footplate", "mock-agent")
+
+    def _run(self, prompt: str, **options: object) -> Run:
+        passed = ("FOOTPLATE_*", "PYTHONPATH")
+        settings = Settings(acp_agents={"own": AcpAgentSettings(command=self._command, env_pass=passed)})
+        return self._scene.run("own", prompt, settings, **options)
+
+    def answer(self) -> Run:
+        return self._run("hello")
+
+    def tool(self) -> Run:
+        return self._run("tool")
+
+    def failure(self) -> Run:
+        return self._run("error")
+
+    def death(self) -> Run:
+        return self._run("crash 7")
+
+    def hang(self, timeout_s: float | None = None) -> Run:
+        return self._run("hang", timeout_s=timeout_s)
+
+    def missing(self) -> Run:
+        self._command = ("no-such-agent", "--acp")
+        return self._run("hello")
 
     def garbage(self) -> Run:
         return self._run("garbage")

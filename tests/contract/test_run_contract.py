@@ -12,7 +12,7 @@ from footplate.events.runs import Action, Completed, RunEvent, Started
 from footplate.testing.agents import ClaudeVersion
 from footplate.testing.invariants import check_run
 from footplate.testing.messages import ScriptedMessages
-from tests.contract.subjects import CodexSubject, MockSubject, RealClaude, RecordedClaude, Subject, watch
+from tests.contract.subjects import AcpSubject, CodexSubject, MockSubject, RealClaude, RecordedClaude, Subject, watch
 from tests.e2e.world import World
 
 pytestmark = pytest.mark.timeout(120)
@@ -20,6 +20,7 @@ pytestmark = pytest.mark.timeout(120)
 OFFLINE: dict[str, Callable[[Path], Subject]] = {
     "mock-in-process": lambda folder: MockSubject(folder, "in_process"),
     "mock-stdio": lambda folder: MockSubject(folder, "stdio"),
+    "acp-stdio": AcpSubject,
     "codex-recorded": CodexSubject,
     "claude-recorded": RecordedClaude,
 }

@@ -8,18 +8,19 @@ import pytest
 
 from footplate.events.runs import Action, Completed, RunEvent
 from footplate.testing.invariants import check_run
-from tests.contract.subjects import CodexSubject, MockSubject, RecordedClaude, watch
+from tests.contract.subjects import AcpSubject, CodexSubject, MockSubject, RecordedClaude, watch
 
 
 def _warnings(events: list[RunEvent]) -> list[Action]:
     return [event for event in events if isinstance(event, Action) and event.kind == "warning"]
 
 
-@pytest.mark.parametrize("name", ["mock-in-process", "mock-stdio", "codex", "claude"])
+@pytest.mark.parametrize("name", ["mock-in-process", "mock-stdio", "acp", "codex", "claude"])
 async def test_7_a_line_that_is_not_json_is_one_warning_and_the_run_goes_on(name: str, tmp_path: Path) -> None:
     run = {
         "mock-in-process": lambda: MockSubject(tmp_path, "in_process").garbage(),
         "mock-stdio": lambda: MockSubject(tmp_path, "stdio").garbage(),
+        "acp": lambda: AcpSubject(tmp_path).garbage(),
         "codex": lambda: CodexSubject(tmp_path).garbage(),
         "claude": lambda: RecordedClaude(tmp_path).garbage(),
     }[name]()

@@ -37,6 +37,7 @@ class Order(msgspec.Struct, kw_only=True):
     session: SessionId = SessionId("")
     request: RequestId = RequestId("")
     text: str = ""
+    key: str = ""
     answer: Answer | None = None
     spec: SessionSpec | None = None
     patience_s: float = 0.0
@@ -93,7 +94,7 @@ class Host:
         self._show(session)
         match order.do:
             case "prompt":
-                return await session.prompt(order.text)
+                return await session.prompt(order.text, key=order.key)
             case "answer":
                 assert order.answer is not None
                 await session.answer(order.request, order.answer, by="tester", surface="test")

@@ -160,9 +160,9 @@ async def test_load_replays_thoughts_tools_and_text_and_a_fork_goes_its_own_way(
         assert engine_id is not None
     async with connected(hub, services, "claude") as client:
         await client.call("session/load", sessionId=engine_id.value, cwd=str(world.work), mcpServers=[])
-        kinds = {each["sessionUpdate"] for each in client.updates(session)}
+        kinds = {each["sessionUpdate"] for each in client.updates(engine_id.value)}
         assert {"user_message_chunk", "tool_call", "tool_call_update", "agent_message_chunk"} <= kinds
-        assert client.text(session) == "Read it."
+        assert client.text(engine_id.value) == "Read it."
         forked = (await client.call("session/fork", sessionId=session, cwd=str(world.work)))["sessionId"]
         assert forked != session
         assert await client.say(forked, script("On my own")) == "end_turn"

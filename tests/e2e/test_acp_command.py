@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import signal
+import uuid
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
+from footplate.testing.messages import script, tool
 from tests.acp_schema import check, check_answer, check_sent
 from tests.e2e import editor_scenarios as s
 from tests.e2e.editor_players import play_python, play_typescript
-from tests.e2e.world import World, wait_until_gone
+from tests.e2e.editor_process import edited
+from tests.e2e.server import running_server
+from tests.e2e.world import VERSIONS, World, wait_until_gone
+from tests.unit.runtime.acp.client import RpcFailed
 
 pytestmark = pytest.mark.timeout(240)
 Play = Callable[[World, list[str], list[s.Json]], Awaitable[s.Json]]
@@ -83,3 +93,101 @@ def _shown(updates: list[s.Json]) -> list[tuple[object, ...]]:
         (each["title"], each["kind"], each["status"], [item["type"] for item in each["content"]])
         for each in s.calls(updates)
     ]
+
+
+async def test_options_of_the_sdk_reach_the_cli_and_raw_messages_come_back(world: World) -> None:
+    beside = world.home / "beside"
+    beside.mkdir()
+    options = {
+        "systemPrompt": {"type": "preset", "preset": "claude_code", "append": "SAY-WORD-ONE"},
+        "disallowedTools": ["WebSearch"],
+        "env": {"CLAUDE_CODE_ENABLE_TODO_TOOLS": "1"},
+        "stopHookActive": True,
+    }
+    meta = {"claudeCode": {"options": options, "emitRawSDKMessages": [{"type": "result"}]}}
+    async with edited(world) as client:
+        opened = await client.call(
+            "session/new", cwd=str(world.work), mcpServers=[], additionalDirectories=[str(beside)], _meta=meta
+        )
+        assert opened["_meta"]["footplate"]["message"].endswith("left out: stopHookActive")
+        session = opened["sessionId"]
+        assert await client.say(session, script("Hello")) == "end_turn"
+        asked = str(world.bodies()[-1])
+        assert "SAY-WORD-ONE" in asked
+        assert str(beside) in asked
+        assert "TaskCreate" in asked
+        assert "WebSearch" not in asked
+        raw = await client.hear(lambda each: each.get("method") == "_claude/sdkMessage")
+        assert (raw["params"]["sessionId"], raw["params"]["message"]["type"]) == (session, "result")
+        wrong = {"claudeCode": {"options": {"extraArgs": {"output-format": "text"}}}}
+        with pytest.raises(RpcFailed) as refused:
+            await client.call("session/new", cwd=str(world.work), mcpServers=[], _meta=wrong)
+        assert refused.value.code == -32602
+
+
+async def test_logins_are_handed_over_to_a_terminal_and_a_gateway_needs_none(world: World) -> None:
+    base, header = world.env.pop("ANTHROPIC_BASE_URL"), "x-api-key"
+    world.env.pop("ANTHROPIC_API_KEY", None)
+    can = {"auth": {"terminal": True, "_meta": {"gateway": True}}, "_meta": {"terminal-auth": True}}
+    async with edited(world, can=can) as client:
+        methods = {each["id"]: each for each in client.heard[0]["result"]["authMethods"]}
+        login = methods["claude-ai-login"]
+        assert login["args"] == ["--cli", "auth", "login", "--claudeai"]
+        again = login["_meta"]["terminal-auth"]
+        assert [again["command"], *again["args"]] == [*world.command("acp", "claude"), *login["args"]]
+        with pytest.raises(RpcFailed):
+            await client.call("authenticate", methodId="gateway")
+        gateway = {"gateway": {"baseUrl": base, "headers": {header: "open sesame"}}}
+        await client.call("authenticate", methodId="gateway", _meta=gateway)
+        session = await client.open(world.work)
+        assert await client.say(session, script("Through the gateway")) == "end_turn"
+        assert world.requests()[-1].auth[header] == "open sesame"
+        await client.call("logout")
+        await client.call("logout")
+    handed = world.footplate("acp", "claude", "--cli", "--version")
+    assert VERSIONS[world.version] in handed.stdout
+    assert world.footplate("acp", "mock", "--cli").returncode == 2
+    assert world.footplate("acp", "claude", "what").returncode == 2
+    assert world.footplate("acp", "nobody").returncode == 2
+
+
+async def test_a_session_of_the_cli_itself_is_loaded_under_its_own_name(world: World) -> None:
+    cli = [str(world.home / "bin" / "claude"), "-p", script("Said in a terminal"), "--output-format", "json"]
+    ran = await asyncio.create_subprocess_exec(*cli, env=world.env, cwd=world.work, stdout=asyncio.subprocess.PIPE)
+    told, _ = await ran.communicate()
+    name = json.loads(told)["session_id"]
+    async with edited(world) as client:
+        await client.call("session/load", sessionId=name, cwd=str(world.work), mcpServers=[])
+        assert client.text(name) == "Said in a terminal"
+        assert await client.say(name, script("Said in the editor")) == "end_turn"
+        assert client.text(name) == "Said in a terminalSaid in the editor"
+        with pytest.raises(RpcFailed) as unknown:
+            await client.call("session/load", sessionId=str(uuid.uuid4()), cwd=str(world.work), mcpServers=[])
+        assert unknown.value.code == -32002
+
+
+async def test_a_session_in_the_editor_is_answered_from_elsewhere(world: World, tmp_path: Path) -> None:
+    with running_server(tmp_path, "--no-token", env=world.env) as server:
+        async with edited(world, "--attach") as client:
+            session = await client.open(world.work)
+            rpc_id = await client.prompt(session, script(tool("Bash", {"command": "touch made"}), "Done."))
+            asked = await client.asked()
+            async with httpx.AsyncClient(base_url=server.url, trust_env=False) as phone:
+                (request,) = (await phone.get("/api/requests", params={"state": "open"})).json()["requests"]
+                said = await phone.post(f"/api/requests/{request['id']}/answer", json={"behavior": "allow"})
+                said.raise_for_status()
+            withdrawn = await client.hear(lambda each: each.get("method") == "$/cancel_request")
+            assert withdrawn["params"]["requestId"] == asked["id"]
+            assert (await client.answer(rpc_id))["stopReason"] == "end_turn"
+            assert (world.work / "made").exists()
+        server.process.send_signal(signal.SIGINT)
+        assert server.process.wait(30) == 0
+
+
+async def test_nothing_is_left_when_the_editor_leaves_in_the_middle_of_a_turn(world: World) -> None:
+    async with edited(world) as client:
+        session = await client.open(world.work)
+        await client.prompt(session, script(tool("Bash", {"command": "touch made"})))
+        await client.asked()
+    wait_until_gone(str(world.home))
+    assert not (world.work / "made").exists()

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import AsyncIterator
 
 import pytest
 
+from footplate.engines.claude.revival import ClaudeParking
+from footplate.engines.parking import Place
 from footplate.events import model as m
+from footplate.events.ids import PromptId
+from footplate.runtime.records import BEGUN
 from footplate.testing.invariants import check_log
 from footplate.testing.messages import script, tool
+from tests.e2e.killed import until
 from tests.e2e.restarts import Lives, lives_of
+from tests.e2e.storm import keepers_of
 from tests.e2e.world import World
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.both_versions]
@@ -47,3 +55,26 @@ async def test_what_was_read_and_not_stored_is_made_good_once(lives: Lives, kind
     await second.order("prompt", session=session, text=script("And on."))
     await second.see(session, m.TurnEnded, lambda event: event.answer == "And on.")
     assert check_log(second.envelopes[session]) == []
+
+
+async def test_a_prompt_that_a_dead_agent_had_begun_is_lost_and_not_sent_again(lives: Lives, world: World) -> None:
+    """The CLI passes over a prompt that its own record has: the session would wait for it for ever."""
+    first = await lives.begin()
+    session = await first.prompt(script("Hello."))
+    attached = await first.see(session, m.EngineAttached)
+    await first.ended(session)
+    await first.kill()
+    second = await lives.begin(die_before="TurnStarted")
+    begun = PromptId("01M7HBEGUN0000000000000000")
+    await second.order("prompt", session=session, text=script("Never told."), key=begun)
+    await second.died()
+    place = Place(session=attached.engine_session_id, cwd=str(world.work), environ=world.env)
+    await until(lambda: ClaudeParking().has_begun(place, begun))
+    for keeper in keepers_of(world.env):
+        os.kill(keeper, signal.SIGKILL)
+    third = await lives.begin()
+    await third.watch(session)
+    await third.order("prompt", session=session, text=script("Still here."))
+    assert await third.news(lambda: len(third.of(session, m.TurnEnded)) == 3, within=60)
+    assert [each.answer or each.error for each in third.of(session, m.TurnEnded)] == ["Hello.", BEGUN, "Still here."]
+    assert check_log(third.envelopes[session]) == []

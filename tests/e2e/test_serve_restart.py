@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from footplate.testing.messages import script, tool
 from tests.e2e.server import RunningServer, running_server
 from tests.e2e.world import World, processes_with, wait_until_gone
+from tests.unit.interfaces.http.acp_wire import Wire, is_method, prompt, text_of
 from tests.unit.interfaces.http.reading import post, stream
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
@@ -47,6 +49,43 @@ async def test_a_request_is_answered_at_the_next_server(world: World, tmp_path: 
         assert ended["answer"] == "It said: ran"
         assert second.stop() == 0
     assert (world.work / "runs").read_text() == "ran\n"
+    wait_until_gone(str(tmp_path))
+
+
+MOCK = {**LIVES_ON, "FOOTPLATE__ENGINES__MOCK__FORM": "stdio", "FOOTPLATE__HTTP__STOP_S": "1"}
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+async def test_an_acp_client_goes_on_with_the_next_server(world: World, tmp_path: Path, number: signal.Signals) -> None:
+    """Its connection, its session and its agent are there; its answer is understood under the id it was asked by."""
+    env = {**world.env, **MOCK}
+    with running_server(tmp_path, "--token", TOKEN, env=env) as first:
+        async with reach(first) as client:
+            wire = Wire(client, "/v1/acp/mine?agent=mock")
+            await wire.begin()
+            session = await wire.open(world.work)
+            async with stream(client, wire.path) as events:
+                turn = asyncio.create_task(
+                    wire.post({"id": 9, "method": "session/prompt", "params": prompt(session, "permission")})
+                )
+                asked = (await events.until(is_method("session/request_permission")))[-1]
+                first.process.send_signal(number)
+                first.process.wait(60)
+            turn.cancel()
+            await asyncio.wait((turn,))
+    with running_server(tmp_path, "--token", TOKEN, "--drain", "30", env=env) as second:
+        second.wait_for(lambda lines: any(f"rejoined session {session}" in line for line in lines))
+        async with reach(second) as client:
+            wire = Wire(client, "/v1/acp/mine")
+            option = asked.data["params"]["options"][0]["optionId"]
+            chosen = {"outcome": {"outcome": "selected", "optionId": option}}
+            async with stream(client, wire.path, **{"last-event-id": asked.id}) as events:
+                await wire.post({"id": asked.data["id"], "result": chosen}, 202)
+                told = await events.until(lambda told: "permission: " in text_of([told]))
+            numbers = [int(each.id) for each in told]
+            assert numbers == list(range(int(asked.id) + 1, int(asked.id) + 1 + len(numbers)))
+            assert await wire.say(session, "tool") == "end_turn"
+        assert second.stop() == 0
     wait_until_gone(str(tmp_path))
 
 

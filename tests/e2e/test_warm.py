@@ -52,7 +52,7 @@ async def _until_ready(pool: WarmPool) -> None:
 
 
 async def test_a_process_started_ahead_serves_the_next_session_and_can_be_resumed(world: World, tmp_path: Path) -> None:
-    engine, options = make_engine("claude", {}), Options(cwd=str(world.work), asks=True, partial=True)
+    engine, options = make_engine("claude"), Options(cwd=str(world.work), asks=True, partial=True)
     async with Keeper.start() as keeper:
         pool = WarmPool(Place(keeper, environ=world.env, locks=tmp_path / "locks"), size=1)
         first = await _turn(await pool.start(engine, options), PromptId("1" * 8), script("One."))

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent.parent
-SERVING = ("contract", "e2e")
+SERVING = ("contract", "e2e", "chat")
 
 
 def _promises() -> dict[str, list[str]]:

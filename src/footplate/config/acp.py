@@ -24,11 +24,15 @@ class AcpSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class AcpAgentSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One such command; its messages are relayed as they are."""
+    """One such command: an engine of that name; over `/v1/acp` and its like its messages are relayed as they are."""
 
     command: Annotated[
-        tuple[str, ...], Meta(description="the program and its arguments; the program is a path, or a name on `PATH`")
+        tuple[str, ...],
+        Meta(description="the program and its arguments; the program is a path, or a name on `PATH`", min_length=1),
     ]
-    cwd: Annotated[str, Meta(description="the folder it starts in; default: the home folder")] = ""
+    cwd: Annotated[str, Meta(description="the folder it starts in when it is relayed; default: the home folder")] = ""
     env: Annotated[Mapping[str, str], Meta(description="variables that are set for it")] = {}
     env_pass: Annotated[tuple[str, ...], Meta(description="further variables that reach it, as globs")] = ()
+    auth_method: Annotated[
+        str, Meta(description="how it logs in, by its own name for it; default: by a key that is set, when it asks")
+    ] = ""

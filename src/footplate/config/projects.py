@@ -51,9 +51,12 @@ COMMANDS: Final = frozenset(
 CHAT: Final = frozenset(
     [
         "agent",
+        "at",
+        "budget",
         "cancel",
         "ctx",
         "effort",
+        "export",
         "file",
         "help",
         "mode",
@@ -61,6 +64,8 @@ CHAT: Final = frozenset(
         "new",
         "reasoning",
         "requests",
+        "revoke",
+        "rules",
         "sessions",
         "start",
         "steer",

@@ -6,8 +6,6 @@ an engine from elsewhere has settings of its own without a change here.
 
 from __future__ import annotations
 
-import difflib
-import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,11 +15,15 @@ import msgspec
 from msgspec import Meta
 
 from footplate.config.acp import AcpAgentSettings, AcpSettings
+from footplate.config.advice import advise
 from footplate.config.machine import FilesSettings, ProcessesSettings
 from footplate.config.notify import Hook
 from footplate.config.places import settings_file
 from footplate.config.projects import ProjectSettings, alias_problem
+from footplate.config.push import PushSettings
+from footplate.config.references import resolve
 from footplate.config.rules import Rule
+from footplate.config.telegram import TelegramSettings
 from footplate.errors import ConfigError
 
 PREFIX = "FOOTPLATE__"
@@ -102,12 +104,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     notify: Annotated[
         tuple[Hook, ...], Meta(description="whom to tell when a session needs you, finished, failed: `[[notify]]`")
     ] = ()
+    push: Annotated[PushSettings, Meta(description="`[push]`, see below")] = PushSettings()
     files: Annotated[FilesSettings, Meta(description="`[files]`, see below")] = FilesSettings()
     processes: Annotated[ProcessesSettings, Meta(description="`[processes]`, see below")] = ProcessesSettings()
     acp: Annotated[AcpSettings, Meta(description="`[acp]`, see below")] = AcpSettings()
     acp_agents: Annotated[
         dict[str, AcpAgentSettings], Meta(description="commands that speak ACP: `[acp_agents.NAME]`, see below")
     ] = {}
+    telegram: Annotated[TelegramSettings, Meta(description="`[telegram]`, see below")] = TelegramSettings()
     default_project: Annotated[str, Meta(description="the project when a chat names none")] = ""
     projects: Annotated[
         dict[str, ProjectSettings], Meta(description="repositories by a short name: `[projects.ALIAS]`, see below")
@@ -167,11 +171,12 @@ def own_section(settings_of_engine: Mapping[str, object]) -> Section:
 def load_settings(environ: Mapping[str, str]) -> Settings:
     """The settings file (none is fine unless it was named) with `FOOTPLATE__A__B` overrides on top."""
     path = settings_file(environ)
-    table = _read_table(path, required="FOOTPLATE_CONFIG" in environ)
+    table = read_table(path, required="FOOTPLATE_CONFIG" in environ)
     for name, value in environ.items():
         if name.startswith(PREFIX):
             _override(table, name, value)
-    return read_section(Settings, table, where=str(path))
+    resolved = {key: resolve(value, environ, where=key) for key, value in table.items()}
+    return read_section(Settings, resolved, where=str(path))
 
 
 def read_section(shape: type[T], table: Mapping[str, object], *, where: str) -> T:
@@ -179,10 +184,11 @@ def read_section(shape: type[T], table: Mapping[str, object], *, where: str) -> 
     try:
         return msgspec.convert(table, shape)
     except msgspec.ValidationError as problem:
-        raise ConfigError(where, str(problem), _advice(shape, str(problem))) from problem
+        raise ConfigError(where, str(problem), advise(shape, str(problem))) from problem
 
 
-def _read_table(path: Path, *, required: bool) -> Section:
+def read_table(path: Path, *, required: bool) -> Section:
+    """What stands in the file, as it stands there. Raises `ConfigError`."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -207,23 +213,12 @@ def _override(table: Section, name: str, value: str) -> None:
         if not isinstance(inner, dict):
             raise ConfigError(name, f"{key!r} is a value, not a section", "name the setting itself")
         place = inner
-    place[keys[-1]] = _parse_value(value)
+    place[keys[-1]] = parse_value(value)
 
 
-def _parse_value(text: str) -> object:
+def parse_value(text: str) -> object:
     """A TOML value where the text is one (`true`, `3`, `["a"]`), else the text itself."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text
-
-
-def _advice(shape: type, problem: str) -> str:
-    match = re.search(r"unknown field `([^`]+)`", problem)
-    if match is None:
-        return "mend the value"
-    known = [field.name for field in msgspec.structs.fields(shape)]
-    close = difflib.get_close_matches(match[1], known, n=1)
-    if close:
-        return f"did you mean {close[0]!r}?"
-    return f"known settings here: {', '.join(known)}"

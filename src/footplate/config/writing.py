@@ -6,10 +6,12 @@ import contextlib
 import fcntl
 import os
 import tempfile
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from footplate.config.references import stand_in
 from footplate.config.settings import Settings, read_section
 from footplate.errors import ConfigError
 
@@ -17,8 +19,13 @@ if TYPE_CHECKING:
     from tomlkit import TOMLDocument
 
 
-def change_settings(path: Path, change: Callable[[TOMLDocument], None]) -> Settings:
-    """Have the file changed; it is made where there is none. Raises `ConfigError`, and then nothing is written."""
+def change_settings(
+    path: Path, change: Callable[[TOMLDocument], None], *, check: Callable[[Settings], None] | None = None
+) -> Settings:
+    """Have the file changed; it is made where there is none. Raises `ConfigError`, and then nothing is written.
+
+    `check` may refuse what the settings themselves allow. References to secrets are not looked up.
+    """
     import tomlkit  # noqa: PLC0415  (only who writes pays for it)
     from tomlkit.exceptions import TOMLKitError  # noqa: PLC0415
 
@@ -31,10 +38,28 @@ def change_settings(path: Path, change: Callable[[TOMLDocument], None]) -> Setti
             written = tomlkit.dumps(document)
         except TOMLKitError as problem:
             raise ConfigError(str(path), f"not TOML: {problem}", "mend that line") from problem
-        settings = read_section(Settings, tomlkit.parse(written).unwrap(), where=str(path))
+        settings = check_text(path, written)
+        if check is not None:
+            check(settings)
         if written != text:
             _replace(target, written)
         return settings
+
+
+def check_text(path: Path, text: str) -> Settings:
+    """The settings that this text would be. Raises `ConfigError`."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        raise ConfigError(str(path), f"not TOML: {problem}", "mend that line") from problem
+    return read_section(Settings, {key: stand_in(value) for key, value in table.items()}, where=str(path))
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Write this text in place of the file's. Raises `ConfigError`."""
+    target = path.resolve()
+    with _alone(target):
+        _replace(target, text)
 
 
 def _read(path: Path) -> str:

@@ -45,17 +45,23 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     background: bool = False
     multiplex: bool = False
     mcp: bool = False
+    add_dirs: bool = False
+    system_prompt: bool = False
     chooses_session_id: bool = False
     modes: tuple[str, ...] = ()
     efforts: tuple[str, ...] = ()
 
 
 class Installed(msgspec.Struct, frozen=True, kw_only=True):
-    """An engine as found on this machine. `program` is empty for one that runs inside our process."""
+    """An engine as found on this machine. `program` is empty for one that runs inside our process.
+
+    `keys` are the names of the variables with a key or a token that reach it, for one that must be told how to log in.
+    """
 
     engine: str
     program: str = ""
     version: str = ""
+    keys: tuple[str, ...] = ()
 
 
 CredentialKind = Literal["api_key", "oauth"]
@@ -138,6 +144,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """A file that declares further MCP servers (`{"mcpServers": {...}}`): their secrets do not stand in arguments."""
     plugins: tuple[str, ...] = ()
     """Folders with plugins: skills and the like."""
+    arguments: tuple[str, ...] = ()
+    """Arguments of the engine's own program that somebody asked for by name."""
     profile: str = ""
     sandbox: Sandbox | None = None
     resources: ResourceLimits = ResourceLimits()

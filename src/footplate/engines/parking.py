@@ -13,7 +13,7 @@ from typing import Literal, Protocol, runtime_checkable
 
 import msgspec
 
-from footplate.events.ids import EngineSessionId, ToolCallId
+from footplate.events.ids import EngineSessionId, PromptId, ToolCallId
 from footplate.events.requests import Answer, Request
 
 PendingState = Literal["open", "decided", "sending"]
@@ -83,6 +83,10 @@ class Parking(Protocol):
 
     def knows(self, place: Place) -> bool:
         """Whether the engine has a record of the conversation, so that it can be continued."""
+        ...
+
+    def has_begun(self, place: Place, prompt: PromptId) -> bool:
+        """Whether the engine's record of the conversation has the prompt: a process that is gone had taken it up."""
         ...
 
     def sum_rules(self, place: Place) -> str:

@@ -12,6 +12,7 @@ from typing import Protocol, runtime_checkable
 
 import msgspec
 
+from footplate.engines.base import Reaction
 from footplate.engines.standing import Standing
 from footplate.events.ids import EngineSessionId
 from footplate.host.lines import BLANK, Block
@@ -41,13 +42,18 @@ class Rejoining(Protocol):
 
 
 class Where(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the engine has the conversation, and the requests of it that have ended in the log, by its own ids."""
+    """Where the engine has the conversation, and the requests of it that have ended in the log, by its own ids.
+
+    `whole`: all that the agent has said, and that is not in the keeper's spool, is in the log. It is known only for
+    conversations that are `Restful`.
+    """
 
     session: EngineSessionId | None
     cwd: str
     environ: Mapping[str, str]
     profile: str = ""
     ended: frozenset[str] = frozenset()
+    whole: bool = False
 
 
 @runtime_checkable
@@ -56,6 +62,20 @@ class CanRejoin(Protocol):
 
     def rejoin(self, standing: Standing, where: Where) -> Rejoining:
         """Look for what was lost. Reads files: not for the loop."""
+        ...
+
+
+@runtime_checkable
+class Restful(Protocol):
+    """A conversation of which nothing is kept elsewhere: another can go on with it only where the log tells all."""
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether the events so far tell all that was said."""
+        ...
+
+    def pause(self) -> Reaction:
+        """Tell what is half told, because another goes on from here."""
         ...
 
 

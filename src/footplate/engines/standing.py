@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import msgspec
 
+from footplate.events.base import OptionalRaw
 from footplate.events.ids import MessageId, PromptId, TaskId, ToolCallId, TurnId
-from footplate.events.model import TurnOrigin
+from footplate.events.model import ConfigOption, TurnOrigin
 from footplate.events.requests import Answer, Request
 from footplate.events.tools import ToolDetail, ToolKind
 
@@ -22,6 +23,8 @@ class StandingCall(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""
     kind: ToolKind = "other"
     parent: ToolCallId | None = None
+    title: str = ""
+    input: OptionalRaw = None
     detail: ToolDetail | None = None
     ended: bool = False
 
@@ -75,4 +78,5 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     compacting: bool = False
     model: str = ""
     mode: str = ""
+    options: tuple[ConfigOption, ...] = ()
     cost_usd: float = 0.0

@@ -192,6 +192,15 @@ class Process:
             {"type": "note", "id": self.id, **{name: value for name, value in facts.items() if value is not None}}
         )
 
+    def tell_reads(self, before: Callable[[], None], nothing: Callable[[], None]) -> None:
+        """Have the one called each time before its stdout is read, the other when there was nothing to read."""
+        self._stdout.tell_reads(before, nothing)
+
+    @property
+    def emptied(self) -> bool:
+        """Whether `read` has given all that was read of its stdout."""
+        return self._stdout.emptied
+
     def settle(self) -> None:
         """Say that every line which `read` has given so far is stored: the keeper need not have it in its spool."""
         if self._keeps:

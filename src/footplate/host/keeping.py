@@ -139,7 +139,7 @@ class Keeping:
         for payload, fds in channel.receive():
             self.handed = fds
             self.on_request(payload, channel)
-            close_all(self.handed)
+            close_all(fds)
         if channel.open:
             self.write_more(channel)
         elif channel is self.driver:

@@ -65,12 +65,23 @@ class LinePipe:
         self._gathering: asyncio.TimerHandle | None = None
         self._writers_gone = False
         self._reader: asyncio.Future[None] | None = None
+        self._before_read: Callable[[], None] | None = None
+        self._nothing_read: Callable[[], None] | None = None
         self._resume()
 
     @property
     def closed(self) -> bool:
         """Tell whether the descriptor is closed; what was read before can still be taken."""
         return self._fd < 0
+
+    @property
+    def emptied(self) -> bool:
+        """Tell whether readers have taken all that was read, to the last byte."""
+        return not self._blocks and not self._splitter.pending()
+
+    def tell_reads(self, before: Callable[[], None], nothing: Callable[[], None]) -> None:
+        """Have the one called each time before the pipe is read, the other when there was nothing to read."""
+        self._before_read, self._nothing_read = before, nothing
 
     @property
     def paused(self) -> bool:
@@ -166,6 +177,8 @@ class LinePipe:
         """Read on in what came before; at its end turn to the pipe."""
         if self._ahead < 0 or self._stopped:
             return
+        if self._before_read is not None:
+            self._before_read()
         chunk = os.read(self._ahead, WAKE)
         self._came_ahead += len(chunk or self._rest)
         self._add(self._splitter.feed(chunk or self._rest))
@@ -211,11 +224,15 @@ class LinePipe:
         """Read what is there, within the budget; how much it was."""
         size = 0
         while size < budget and not self.closed:
+            if self._before_read is not None:
+                self._before_read()
             try:
                 chunk = os.read(self._fd, CHUNK)
             except BlockingIOError:
                 if self._writers_gone:
                     self._end()
+                if self._nothing_read is not None:
+                    self._nothing_read()
                 break
             if not chunk:
                 self._end()

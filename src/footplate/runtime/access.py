@@ -1,7 +1,8 @@
 """Who may do what: tokens with scopes, limited to sessions or folders, expiring. Only their hashes are stored.
 
 A token is `fp_<id>_<secret>`: the id finds the record, the secret (256 random bits) is compared by hash in constant
-time. A token that the operator chose (`--token`) is known for as long as the process lives and may do everything.
+time. A token that the operator chose (`--token`), and one for others of the same person on this machine (`local`), are
+known for as long as the process lives and may do everything.
 """
 
 from __future__ import annotations
@@ -127,16 +128,17 @@ class Issued(msgspec.Struct, frozen=True, kw_only=True):
 class Access:
     """The tokens of one data folder. `open_to_all`: the operator wanted none."""
 
-    def __init__(self, store: Store, *, open_to_all: bool = False, chosen: str = "") -> None:
+    def __init__(self, store: Store, *, open_to_all: bool = False, chosen: str = "", local: str = "") -> None:
         self._documents = store.documents(TOKENS)
         self._records: dict[str, TokenRecord] = {}
         self._open = open_to_all
         self._chosen = _hash(chosen) if chosen else ""
+        self._local = _hash(local) if local else ""
 
     @classmethod
-    async def load(cls, store: Store, *, open_to_all: bool = False, chosen: str = "") -> Access:
+    async def load(cls, store: Store, *, open_to_all: bool = False, chosen: str = "", local: str = "") -> Access:
         """With the tokens of the store."""
-        access = cls(store, open_to_all=open_to_all, chosen=chosen)
+        access = cls(store, open_to_all=open_to_all, chosen=chosen, local=local)
         after: str | None = None
         while True:
             page = await access._documents.list(after=after)
@@ -161,12 +163,22 @@ class Access:
         hashed = _hash(token)
         if self._chosen and hmac.compare_digest(hashed, self._chosen):
             return Grant(name="operator", scopes=EVERYTHING)
+        if self._local and hmac.compare_digest(hashed, self._local):
+            return Grant(name="this machine", scopes=EVERYTHING)
         record = self._records.get(_id_of(token))
         if not hmac.compare_digest(hashed, record.hash if record is not None else _hash("")) or record is None:
             raise TokenInvalid
         if record.expires_at is not None and record.expires_at <= time.time():
             raise TokenInvalid(f"the token {record.name!r} has expired; ask for another")
         return record.grant()
+
+    def grant_of(self, token: str) -> Grant | None:
+        """What the bearer of the token of that id may do now; None: it is revoked or has expired. Empty: no token."""
+        if not token:
+            return OPEN
+        record = self._records.get(token)
+        expired = record is not None and record.expires_at is not None and record.expires_at <= time.time()
+        return None if record is None or expired else record.grant()
 
     async def issue(self, asked: TokenRequest, *, by: Grant = OPEN) -> Issued:
         """Make a token. Nobody gives away more than they have."""

@@ -19,6 +19,8 @@ from footplate.host.locks import SessionLock
 from footplate.runtime.rejoining import AgentRecord, Rejoin, RejoinedWire, can_rejoin, strike_out, write_down
 from footplate.runtime.runner import Runner
 from footplate.runtime.services import Services
+from footplate.runtime.taps import Taps
+from footplate.runtime.unstored import Unstored, is_whole
 from footplate.runtime.warm import Started
 from footplate.runtime.wires import ProcessWire
 
@@ -34,6 +36,7 @@ class Agent:
         self._runner = runner
         self._lock = lock
         self._unsettled = not runner.settled
+        self._unstored: Unstored | None = None
         self._on_over: Callable[[], Awaitable[None]] | None = None
         self._pump = asyncio.create_task(self._hand_on(take), name="agent")
 
@@ -59,6 +62,12 @@ class Agent:
             await agent._be_kept(services, session, engine, started)
         return agent
 
+    def _count(self, services: Services, session: SessionId) -> None:
+        """Where nothing else has what it says, know at any time whether all of it is stored."""
+        if self._runner.restful is not None:
+            self._unstored = Unstored(services.data, session)
+            self._runner.mark(self._unstored)
+
     async def _be_kept(self, services: Services, session: SessionId, engine: Engine, started: Started) -> None:
         """Have it outlive us: it is written down first, so that whoever finds it knows whose it is."""
         kept = started.runner.kept
@@ -71,6 +80,7 @@ class Agent:
         await write_down(services, record)
         if self._lock is not None:
             kept.hold(self._lock.fd)
+        self._count(services, session)
         kept.note(kept=True, session=session)
         self._on_over = partial(strike_out, services, session)
 
@@ -97,6 +107,7 @@ class Agent:
             environ={**services.environ, **options.env},
             profile=options.profile,
             ended=ended,
+            whole=await asyncio.to_thread(is_whole, services.data, rejoin.record.session),
         )
         lock = SessionLock(services.locks, f"{engine.name}:{options.resume}", what="footplate session")
         if not rejoin.held.agent.locked:
@@ -114,6 +125,7 @@ class Agent:
         wire = RejoinedWire(ProcessWire(process, options.resources), rejoining)
         runner = Runner(wire, engine.converse(options, rejoin.record.installed), engine=engine.name)
         agent = cls(runner, lock, take)
+        agent._count(services, rejoin.record.session)
         agent._on_over = partial(strike_out, services, rejoin.record.session)
         return agent
 
@@ -131,6 +143,8 @@ class Agent:
             await self._runner.end(close_wait=0.0)
         finally:
             self._free()
+            if self._unstored is not None and not self._runner.left:
+                self._unstored.leave()
 
     def _free(self) -> None:
         """Its session is anybody's, unless it goes on without us: then the keeper has the lock."""
@@ -139,9 +153,10 @@ class Agent:
         elif self._lock is not None:
             self._lock.release()
 
-    def name(self, session: SessionId) -> None:
-        """Say whose agent this is; its frames are logged under that."""
+    def name(self, session: SessionId, taps: Taps) -> None:
+        """Say whose agent this is; its frames are logged under that, and given to who reads along."""
         self._runner.session = session
+        self._runner.tap = taps.post
 
     def _settle(self) -> None:
         """What the keeper had kept of its output is stored, once."""
@@ -173,6 +188,14 @@ class Agent:
         await asyncio.wait((self._pump,))
         if self._runner.left and self._runner.kept is not None:
             self._runner.kept.leave()
+            self._leave_mark()
+
+    def _leave_mark(self) -> None:
+        """What was read and not fed to the conversation is with the keeper again: the rest is stored, or not."""
+        if self._unstored is not None:
+            if self._runner.told:
+                self._unstored.clear()
+            self._unstored.leave()
 
     def prepare(self, command: Command) -> tuple[bytes, ...]:
         """The frames of a command, checked and not yet written."""

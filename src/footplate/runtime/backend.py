@@ -112,7 +112,7 @@ class HubBackend:
 
     async def create(self, spec: SessionSpec, *, resume: ResumeToken | None = None) -> SessionId:
         """Open a new session, if the engine knows the mode."""
-        modes = make_engine(spec.engine, self._settings.engines).capabilities().modes
+        modes = make_engine(spec.engine, self._settings).capabilities().modes
         if spec.mode and modes and spec.mode not in modes:
             raise InvalidValue("mode", spec.mode, f"one of {', '.join(modes)}")
         return (await self._hub.create(spec, resume=resume)).id
@@ -125,7 +125,7 @@ class HubBackend:
         """Read a session from a cursor on."""
         live = await self._hub.get(session)
         view = live.view()
-        engine = make_engine(live.spec.engine, self._settings.engines)
+        engine = make_engine(live.spec.engine, self._settings)
         can = engine.capabilities()
         standing = Standing(
             session=session,

@@ -31,7 +31,7 @@ from footplate.runtime.limit_requests import GO_ON as RAISED
 from footplate.runtime.limit_requests import open_limit_requests
 from footplate.runtime.limits import Spent, agent_resources, reached, remaining_money, spent_money, told
 from footplate.runtime.log import SessionLog
-from footplate.runtime.records import begin_anew, is_missing
+from footplate.runtime.records import begin_anew, is_missing, lost_in_begin, was_begun
 from footplate.runtime.recovery import BRIDGE
 from footplate.runtime.rejoining import Rejoin, write_down
 from footplate.runtime.services import Services
@@ -77,6 +77,7 @@ class Conductor:
         view = log.view()
         self._turn: TurnId | None = view.turn
         self._known = {each.id for each in view.queue} | {prompt for turn in view.turns for prompt in turn.prompts}
+        self._doubtful = {each.id for each in view.queue}
         self._told: list[m.CommandRan] = untold_commands(view)
         self._tool_calls = sum(isinstance(item, ToolItem) for item in view.items)
         self._cut: m.LimitReached | None = None
@@ -123,6 +124,13 @@ class Conductor:
         else:
             raise InvalidValue("prompt", prompt, "a prompt that still waits")
 
+    async def steer(self, prompt: PromptId) -> None:
+        """Hand a waiting prompt to the turn that runs. Raises `UnsupportedOption` where the engine cannot."""
+        waiting = next((each for each in self.waiting() if each.id == prompt), None)
+        if waiting is None or not self.busy:
+            raise InvalidValue("prompt", prompt, "a prompt that waits behind a turn")
+        await self._hand_over(prompt, waiting.content, "steer")
+
     async def reorder(self, prompts: tuple[PromptId, ...]) -> None:
         """Put waiting prompts in another order."""
         waiting = {each.id: each for each in self.waiting()}
@@ -152,17 +160,27 @@ class Conductor:
         return not (self.busy or self.over or self.holding) and self._parked is None
 
     async def _begin(self, first: QueuedPrompt) -> None:
-        there = self.agent is not None
+        if await self._was_begun(first.id):
+            await self.log.publish(lost_in_begin(self.log.view(), first.id), source="bridge", durable=True)
+            self.post(self.go_on)
+            return
         try:
             await self.ensure_agent()
             await self._hand_over(first.id, (*self._context(), *first.content), "queue")
         except EngineGone as problem:
-            if there:  # it died a moment ago: the prompt waits on, and what tells of its end goes on with another
+            if self.agent is not None:  # it died a moment ago, perhaps at once: what tells of its end goes on
                 self._sent.discard(first.id)
             else:
                 await self._fail(first.id, problem)
         except (EngineError, HostError, RequestError) as problem:
             await self._fail(first.id, problem)
+
+    async def _was_begun(self, prompt: PromptId) -> bool:
+        """Whether an agent of an earlier service had taken up a prompt that was waiting when this one began."""
+        if prompt not in self._doubtful:
+            return False
+        self._doubtful.discard(prompt)
+        return await asyncio.to_thread(was_begun, self.engine, self._options(), self.services.environ, prompt)
 
     def waiting(self) -> list[QueuedPrompt]:
         """The prompts that the agent has not been given."""
@@ -191,7 +209,7 @@ class Conductor:
             await self.log.publish(begin_anew(self.log.view()), source="bridge")
             options = msgspec.structs.replace(options, resume=None)
         self.agent = await Agent.start(self.services, self.engine, options, self._take, session=self.log.session)
-        self.agent.name(self.log.session)
+        self.agent.name(self.log.session, self.services.taps)
         self._outdated = False
 
     def _options(self) -> Options:
@@ -199,6 +217,7 @@ class Conductor:
         view = self.log.view()
         common = common_settings(self.services.settings, self.spec.engine)
         return Options(
+            **msgspec.structs.asdict(self.spec.extras),
             cwd=self.spec.cwd,
             model=view.model or self.spec.model,
             mode=view.mode or self.spec.mode,
@@ -230,7 +249,7 @@ class Conductor:
         self.agent = await Agent.start(
             self.services, self.engine, options, self._take, session=self.log.session, lock=lock
         )
-        self.agent.name(self.log.session)
+        self.agent.name(self.log.session, self.services.taps)
         self._outdated = False
 
     async def say(self, text: str) -> None:
@@ -271,10 +290,11 @@ class Conductor:
             first_turn=len(view.turns) + 1,
         )
         await write_down(self.services, msgspec.structs.replace(rejoin.record, epoch=options.epoch))
+        self._doubtful.clear()  # it knows itself which prompts it has
         ended = frozenset(each.request.engine_request for each in view.closed_requests)
         self._running = {call.id for call in standing.calls if not call.ended}
         self.agent = await Agent.rejoin(self.services, self.engine, rejoin, options, self._take, ended=ended)
-        self.agent.name(self.log.session)
+        self.agent.name(self.log.session, self.services.taps)
 
     async def rejoined(self) -> None:
         """The agent has caught up: prompts that it does not know are handed over, and it knows those it has by name."""
@@ -311,7 +331,9 @@ class Conductor:
             return options
         equipment = await equip(self.services, self.spec.cwd, self.spec.mcp)
         await self.log.publish(equipment.notices(), source="bridge")
-        return msgspec.structs.replace(options, mcp_config=equipment.mcp_config, plugins=equipment.plugins)
+        return msgspec.structs.replace(
+            options, mcp_config=equipment.mcp_config, plugins=(*options.plugins, *equipment.plugins)
+        )
 
     async def _fail(self, prompt: PromptId, problem: FootplateError) -> None:
         """The agent could not start: a turn that fails at once and says what to do."""

@@ -156,11 +156,12 @@ class Desk:
         return c.RevokeRule(key=self._conductor.key(), rule=name, engine_rule=rule.engine_rule)
 
     async def close(self, reason: str) -> None:
-        """Every open request ends unanswered."""
+        """Every open request ends unanswered; what became of those that are answered the agent still tells."""
         self.stop_waiting()
         view = self._conductor.log.outline()
         left = [each.request.id for each in view.requests if each.state == "open"]
-        self._book.forget_all()
+        for request in left:
+            self._book.forget(request)
         await self._conductor.log.publish(
             [m.RequestUnanswered(request=request, reason=reason) for request in left], source="bridge"
         )

@@ -268,7 +268,7 @@ class Hub:
             after = rows[-1].seq
 
     def _engine(self, name: str) -> Engine:
-        return make_engine(name, self._services.settings.engines)
+        return make_engine(name, self._services.settings)
 
     def _check_folder(self, cwd: str) -> None:
         if not Path(cwd).is_dir():

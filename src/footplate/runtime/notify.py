@@ -12,7 +12,7 @@ import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 
@@ -54,28 +54,52 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return f"{self.title or self.cwd or self.session} {WORDS[self.event]}"
 
 
-class Notifier:
-    """Listens to the bulletin and tells the hooks."""
+class Teller(Protocol):
+    """Another way to tell: it says what it wants, and is given the notice."""
 
-    def __init__(self, store: Store, keeper: Spawner, environ: Mapping[str, str], hooks: Sequence[Hook]) -> None:
+    def wants(self, occasion: Occasion, session: SessionId) -> bool:
+        """Whether it has somebody to tell of that."""
+        ...
+
+    async def tell(self, notice: Notice) -> None:
+        """Tell it. Must not raise, and must not take long."""
+        ...
+
+
+class Notifier:
+    """Listens to the bulletin and tells the hooks, and another teller."""
+
+    def __init__(
+        self,
+        store: Store,
+        keeper: Spawner,
+        environ: Mapping[str, str],
+        hooks: Callable[[], Sequence[Hook]] = tuple,
+        *,
+        teller: Teller | None = None,
+    ) -> None:
         self._store = store
+        self._teller = teller
         self._keeper = keeper
         self._environ = environ
-        self._hooks = tuple(hooks)
+        self._hooks = hooks
         self._telling: set[asyncio.Task[None]] = set()
         self._began: dict[SessionId, float] = {}
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, services: Services) -> AsyncIterator[Notifier]:
-        """A notifier for as long as the block lasts; what is being told then is given up."""
-        notifier = cls(services.store, services.keeper, services.environ, services.settings.notify)
-        forget = notifier.follow(services.bulletin) if notifier._hooks else None
+    async def open(cls, services: Services, *, teller: Teller | None = None) -> AsyncIterator[Notifier]:
+        """A notifier for the hooks of the settings, or for that teller, for as long as the block lasts.
+
+        What is being told then is given up.
+        """
+        hooks: Callable[[], Sequence[Hook]] = tuple if teller is not None else lambda: services.live.notify
+        notifier = cls(services.store, services.keeper, services.environ, hooks, teller=teller)
+        forget = notifier.follow(services.bulletin)
         try:
             yield notifier
         finally:
-            if forget is not None:
-                forget()
+            forget()
             await notifier.close()
 
     def follow(self, bulletin: Bulletin) -> Callable[[], None]:
@@ -114,11 +138,18 @@ class Notifier:
 
     async def _tell(self, occasion: Occasion, envelope: Envelope, took: float) -> None:
         wanted = [
-            hook for hook in self._hooks if occasion in hook.on and (occasion == "needs_you" or took >= hook.at_least_s)
+            hook
+            for hook in self._hooks()
+            if occasion in hook.on and (occasion == "needs_you" or took >= hook.at_least_s)
         ]
-        if not wanted:
+        teller = self._teller
+        if teller is not None and not teller.wants(occasion, envelope.session):
+            teller = None
+        if not wanted and teller is None:
             return
         notice = await self._describe(occasion, envelope)
+        if teller is not None:
+            await teller.tell(notice)
         await asyncio.gather(*(self._deliver(hook, notice) for hook in wanted))
 
     async def _describe(self, occasion: Occasion, envelope: Envelope) -> Notice:

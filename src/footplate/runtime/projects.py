@@ -177,11 +177,12 @@ class Projects:
         )
 
     def _check(self, new: NewProject) -> None:
-        problem = alias_problem(new.alias, engine_names())
+        engines = engine_names(self._live.now)
+        problem = alias_problem(new.alias, engines)
         if problem:
             raise InvalidValue("alias", new.alias, problem)
-        if new.default_engine and new.default_engine not in engine_names():
-            raise UnknownEngine(new.default_engine, tuple(engine_names()))
+        if new.default_engine and new.default_engine not in engines:
+            raise UnknownEngine(new.default_engine, engines)
 
     def _main_checkout(self, path: str) -> str:
         """The main checkout of the repository in which the path lies; the folder itself where there is none."""

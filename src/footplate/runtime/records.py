@@ -13,10 +13,11 @@ from msgspec.structs import replace
 from footplate.engines.base import Engine, Options
 from footplate.engines.parking import CanPark, Place
 from footplate.events import model as m
-from footplate.events.ids import EngineSessionId
+from footplate.events.ids import PromptId, TurnId
 from footplate.events.model import Event
 from footplate.events.view import SessionView, UserItem
 
+BEGUN = "the agent was killed when it had just begun with this; send it again if it is still wanted"
 FORGOTTEN = "The agent has no record of the conversation so far: it begins anew and does not know what was said before."
 
 
@@ -24,9 +25,29 @@ def is_missing(engine: Engine, view: SessionView, options: Options, environ: Map
     """Whether the conversation that was attached before is not there any more. Looks at files."""
     if options.resume is None or options.fork or not view.version or not isinstance(engine, CanPark):
         return False
-    session, environ = EngineSessionId(options.resume), {**environ, **options.env}
-    place = Place(session=session, cwd=options.cwd, environ=environ, profile=options.profile)
-    return not engine.parking.knows(place)
+    return not engine.parking.knows(_place(options, environ))
+
+
+def _place(options: Options, environ: Mapping[str, str]) -> Place:
+    environ = {**environ, **options.env}
+    return Place(session=options.resume, cwd=options.cwd, environ=environ, profile=options.profile)
+
+
+def was_begun(engine: Engine, options: Options, environ: Mapping[str, str], prompt: PromptId) -> bool:
+    """Whether a process that is gone had taken up a prompt which our log still has waiting. Looks at files."""
+    if options.resume is None or options.fork or not isinstance(engine, CanPark):
+        return False
+    return engine.parking.has_begun(_place(options, environ), prompt)
+
+
+def lost_in_begin(view: SessionView, prompt: PromptId) -> list[Event]:
+    """It is not sent a second time: whatever was done for it was done, and nobody knows what."""
+    turn = TurnId(f"turn-{len(view.turns) + 1}")
+    started = m.TurnStarted(turn=turn, prompts=(prompt,), origin="prompt")
+    ended = m.TurnEnded(
+        turn=turn, ok=False, error=BEGUN, error_kind="lost", stop_reason="lost", resume=view.resume, prompts=(prompt,)
+    )
+    return [started, ended]
 
 
 def begin_anew(view: SessionView) -> list[Event]:

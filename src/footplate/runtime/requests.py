@@ -50,12 +50,9 @@ class RequestBook:
 
     def forget(self, request: RequestId) -> None:
         """The request has ended here, whatever the engine still says of it."""
-        self._ours.pop(self._engines.pop(request), None)
-
-    def forget_all(self) -> None:
-        """Every request has ended here, whatever the engine still says of it."""
-        self._ours.clear()
-        self._engines.clear()
+        engine = self._engines.pop(request, None)
+        if engine is not None:
+            self._ours.pop(engine, None)
 
     @staticmethod
     def find(view: SessionView, request: RequestId) -> RequestView | None:

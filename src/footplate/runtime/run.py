@@ -260,11 +260,11 @@ def check_request(request: RunRequest) -> RunRequest:
 
 def choose_engine(request: RunRequest, settings: Settings) -> tuple[Engine, ResumeToken | None]:
     """The engine asked for, else that of the resume line, else the default; and what to resume."""
-    token = find_resume(request.resume, settings.engines) if request.resume else None
+    token = find_resume(request.resume, settings) if request.resume else None
     if token is not None and request.engine and token.engine != request.engine:
         raise InvalidValue("resume", request.resume, f"a session of {request.engine}, not of {token.engine}")
     name = request.engine or (token.engine if token else "") or settings.default_engine
-    engine = make_engine(name, settings.engines)
+    engine = make_engine(name, settings)
     if request.resume and token is None:
         value = request.resume.strip().strip("`")
         if not value or len(value.split()) != 1:

@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 import msgspec
 
 from footplate.engines.base import Asking, Conversation, Engine, Installed, Options, Query, Reaction, Reply, Spawn
+from footplate.engines.rejoining import Restful
 from footplate.errors import EngineDeclined, EngineGone, EngineSilent, UnsupportedOption
 from footplate.events.commands import Command
 from footplate.events.model import Event, Notice
@@ -23,6 +24,7 @@ from footplate.host.lines import Block
 from footplate.host.spawner import Spawner
 from footplate.runtime.frame_log import log_frames
 from footplate.runtime.handlers import Handler, Handlers
+from footplate.runtime.unstored import Unstored
 from footplate.runtime.wires import CLOSE_WAIT_S, Kept, Wire, open_wire
 
 BACKLOG = 4 * 1024 * 1024
@@ -59,8 +61,12 @@ class Runner:
         self._over = False
         self._ending = False
         self._left = False
+        self._unstored: Unstored | None = None
+        self._handing = False
         self.session = ""
         """Whose frames these are, for the log."""
+        self.tap: Callable[[str, bytes], None] | None = None
+        """Reads along with the agent's lines."""
         self._reader = asyncio.create_task(self._read(), name="runner")
 
     @classmethod
@@ -97,6 +103,29 @@ class Runner:
         kept = self._wire.kept
         return kept is None or (kept.direct and not self._waiting and not self._held)
 
+    def mark(self, unstored: Unstored) -> None:
+        """Keep the mark that says whether something of this conversation is not stored."""
+        self._unstored = unstored
+        if self._wire.kept is not None:
+            self._wire.kept.tell_reads(unstored.set, self._check_stored)
+
+    @property
+    def restful(self) -> Restful | None:
+        """The conversation, if all that is known of it has to be in the log."""
+        return self._conversation if isinstance(self._conversation, Restful) else None
+
+    @property
+    def told(self) -> bool:
+        """Whether the events that were taken, and stored since, tell all that was fed to the conversation."""
+        open_ends = self._waiting or self._held or self._handing
+        return not open_ends and self.restful is not None and self.restful.at_rest
+
+    def _check_stored(self) -> None:
+        """Clear the mark when all that was read is stored."""
+        kept = self._wire.kept
+        if self._unstored is not None and kept is not None and kept.emptied and self.told:
+            self._unstored.clear()
+
     @property
     def left(self) -> bool:
         """Whether the agent was let go of, and goes on without us."""
@@ -130,7 +159,10 @@ class Runner:
                 batch, size = self._waiting.popleft()
                 self._unread -= size
                 self._room.set()
+                self._handing = True
                 yield batch
+                self._handing = False
+                self._check_stored()
                 if self._waiting:
                     await asyncio.sleep(0)  # others get their turn between two batches, however fast they are taken
             if self._held:
@@ -226,11 +258,14 @@ class Runner:
             await self._answer(self._conversation.begin())
             while (block := await self._wire.read()) is not None:
                 log_frames(self.session, "in", block.lines)
+                if self.tap is not None:
+                    self.tap(self.session, block.lines)
                 await self._read_block(block)
                 await self._leave_room()
             while self._held:
                 await self._translate_held()
             if self._left:
+                self._publish([] if self.restful is None else self.restful.pause().events)
                 return
             ending = await self._wire.end()
             self._publish([*ending.limits, *self._conversation.finish(ending).events])
@@ -303,6 +338,8 @@ class Runner:
 
     def _publish(self, events: list[Event], size: int = 0) -> None:
         if events:
+            if self._unstored is not None:
+                self._unstored.set()
             self._waiting.append((events, size))
             self._unread += size
             self._more.set()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from footplate.config.live import LiveSettings
 from footplate.config.rules import Rule
 from footplate.config.settings import Settings
 from footplate.events.ids import SessionId
@@ -16,6 +17,7 @@ from footplate.host.keepers import Keepers
 from footplate.host.spawner import Spawner
 from footplate.runtime.bulletin import Bulletin
 from footplate.runtime.projects import Projects
+from footplate.runtime.taps import Taps
 from footplate.runtime.ulid import new_ulid
 from footplate.runtime.warm import Place, WarmPool
 from footplate.store.base import Store
@@ -58,13 +60,25 @@ class Services:
         self.keepers = keepers
         self.settings = settings
         self.environ = environ
-        self.rules = rules or settings.rules
+        self._rules = rules
+        self._live = LiveSettings(settings, environ)
         self.data = data
         self.locks = data / "locks"
         self.bulletin = Bulletin()
+        self.taps = Taps()
         self.projects = Projects(settings, environ)
         place = Place(keeper, environ=environ, locks=self.locks)
         self.warm = WarmPool(place, size=settings.runtime.prewarm, unused_s=settings.runtime.prewarm_s)
+
+    @property
+    def live(self) -> Settings:
+        """What the operator decided, as the file has it now: for what may change while sessions run."""
+        return self._live.now
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The operator's rules as they are now."""
+        return self._rules or self.live.rules
 
     async def audit(self, session: SessionId, request: Request, answered: RequestAnswered, at: float) -> None:
         """Write an answer into the audit log."""

@@ -30,7 +30,6 @@ from footplate.runtime.allowance import Allowance
 from footplate.runtime.conductor import Conductor, Halted, Links, When
 from footplate.runtime.deltas import join_deltas
 from footplate.runtime.desk import Desk
-from footplate.runtime.folder_config import McpConfig
 from footplate.runtime.limits import Limits
 from footplate.runtime.log import SessionLog, Subscription
 from footplate.runtime.mailbox import Mailbox
@@ -175,6 +174,10 @@ class Session:
         """Take back a prompt that still waits."""
         await self._do(lambda: self._conductor.withdraw(prompt))
 
+    async def steer(self, prompt: PromptId) -> None:
+        """Hand a prompt that waits to the turn that runs; where the engine cannot, it waits on."""
+        await self._do(lambda: self._conductor.steer(prompt))
+
     async def reorder(self, prompts: tuple[PromptId, ...]) -> None:
         """Put the waiting prompts in this order; those that are not named follow in theirs."""
         await self._do(lambda: self._conductor.reorder(prompts))
@@ -204,10 +207,10 @@ class Session:
         await self._set(c.SetEffort(key=self._conductor.key(), effort=effort), None)
         self._conductor.spec = msgspec.structs.replace(self.spec, effort=effort)
 
-    async def bring_servers(self, servers: dict[str, McpConfig]) -> None:
-        """Have the agent's next process know these MCP servers, in place of those that a client brought before."""
-        self._conductor.spec = msgspec.structs.replace(self.spec, mcp=servers)
-        await keep_spec(self._services.store, self.id, self.spec)
+    async def respec(self, spec: SessionSpec) -> None:
+        """Have the agent's next process be started like this."""
+        self._conductor.spec = spec
+        await keep_spec(self._services.store, self.id, spec)
 
     async def rename(self, title: str) -> None:
         """Give the session a title."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from footplate.engines.tuning import Extras
 from footplate.events.ids import SessionId
 from footplate.runtime.folder_config import McpConfig
 from footplate.runtime.limits import Limits
@@ -29,6 +30,7 @@ class SessionSpec(msgspec.Struct, frozen=True, kw_only=True):
     mcp: dict[str, McpConfig] = {}
     """MCP servers that a client brought along, beside those of the folder."""
 
+    extras: Extras = Extras()
     env: dict[str, str] = {}
     profile: str = ""
     output_schema: str = ""

@@ -37,6 +37,7 @@ def standing_of(view: SessionView, *, living: bool = False) -> Standing:
         compacting=any(isinstance(item, CompactionItem) and item.status == "running" for item in view.items),
         model=view.model,
         mode=view.mode,
+        options=view.options,
         cost_usd=_cost(view) if living else 0.0,
     )
 
@@ -62,6 +63,8 @@ def _calls(view: SessionView) -> tuple[StandingCall, ...]:
             name=item.name,
             kind=item.kind,
             parent=item.parent,
+            title=item.title,
+            input=item.input,
             detail=item.detail,
             ended=item.ok is not None,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Protocol
 
 from footplate.engines.base import Exit, InProcess, Launch, Spawn
@@ -39,6 +39,15 @@ class Kept(Protocol):
 
     def note(self, *, kept: bool | None = None, waiting: bool | None = None, **about: str) -> None:
         """Whether it is to outlive us, whether it waits for an answer, what it is for."""
+        ...
+
+    @property
+    def emptied(self) -> bool:
+        """Whether all that was read was given to who reads."""
+        ...
+
+    def tell_reads(self, before: Callable[[], None], nothing: Callable[[], None]) -> None:
+        """Have the one called each time before the agent's output is read, the other when there was none."""
         ...
 
     def hold(self, lock: int) -> None:

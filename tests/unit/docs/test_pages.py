@@ -8,8 +8,12 @@ import sys
 import textwrap
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from footplate.config.keys import flatten
+from footplate.config.settings import CommonSettings, Settings
+from footplate.engines.sections import section_shapes
 from footplate.interfaces.cli.app import COMMANDS
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
@@ -71,3 +75,12 @@ def test_every_python_example_runs(name: str, code: str, tmp_path: Path) -> None
         [sys.executable, "-c", code], env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, f"{name}: {done.stderr}"
+
+
+def test_every_setting_is_in_the_reference() -> None:
+    page = (ROOT / "docs" / "reference" / "settings.md").read_text()
+    keys = [key for key, _ in flatten(msgspec.to_builtins(Settings()))]
+    shapes: list[type[msgspec.Struct]] = [CommonSettings, *section_shapes().values()]
+    names = {key.rpartition(".")[2] for key in keys if key != "engines"}
+    names |= {field.name for shape in shapes for field in msgspec.structs.fields(shape)}
+    assert [name for name in sorted(names) if f"| `{name}` |" not in page] == []

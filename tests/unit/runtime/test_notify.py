@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from footplate.config.live import LiveSettings
 from footplate.config.notify import Hook
 from footplate.config.rules import Rule
 from footplate.config.settings import Settings
@@ -63,7 +64,7 @@ class Listener:
 
 @asynccontextmanager
 async def _notifier(services: Services, *hooks: Hook) -> AsyncIterator[None]:
-    services.settings = Settings(notify=hooks)
+    services._live = LiveSettings(Settings(notify=hooks), services.environ)
     async with Notifier.open(services):
         yield
 

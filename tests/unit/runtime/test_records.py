@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
 from footplate.engines.base import Options
 from footplate.engines.claude.engine import ClaudeEngine
+from footplate.engines.claude.prompts import prompt_uuid
 from footplate.engines.mock.engine import MockEngine
 from footplate.events import model as m
 from footplate.events.base import ResumeToken
-from footplate.events.ids import EngineSessionId, ToolCallId, TurnId
+from footplate.events.ids import EngineSessionId, PromptId, ToolCallId, TurnId
 from footplate.events.view import SessionView, ToolItem
-from footplate.runtime.records import FORGOTTEN, begin_anew, is_missing, with_token
+from footplate.runtime.records import FORGOTTEN, begin_anew, is_missing, was_begun, with_token
 
 ID = EngineSessionId("6e0b8f5e-5b5e-4d6c-9d0c-2f6f7b8a9c1d")
 TOKEN = ResumeToken(engine="claude", value=ID)
@@ -43,6 +45,19 @@ def test_what_was_never_attached_or_is_forked_or_begins_is_left_to_the_engine(tm
     assert not is_missing(ClaudeEngine(), ATTACHED, replace(options, fork=True), home)
     assert not is_missing(ClaudeEngine(), ATTACHED, replace(options, resume=None), home)
     assert not is_missing(MockEngine(), ATTACHED, options, home)
+
+
+def test_a_prompt_that_the_file_has_was_begun(tmp_path: Path, options: Options) -> None:
+    home, prompt = {"HOME": str(tmp_path)}, PromptId("p1")
+    assert not was_begun(ClaudeEngine(), options, home, prompt)
+    folder = tmp_path / ".claude" / "projects" / "any"
+    folder.mkdir(parents=True)
+    entry = {"type": "user", "uuid": prompt_uuid(prompt), "message": {"role": "user", "content": "hi"}}
+    (folder / f"{ID}.jsonl").write_bytes(msgspec.json.encode(entry) + b"\n")
+    assert was_begun(ClaudeEngine(), options, home, prompt)
+    assert not was_begun(ClaudeEngine(), options, home, PromptId("p2"))
+    assert not was_begun(ClaudeEngine(), replace(options, resume=None), home, prompt)
+    assert not was_begun(MockEngine(), options, home, prompt)
 
 
 def test_it_is_told_only_where_the_agent_had_said_something() -> None:

@@ -11,7 +11,9 @@ import pytest
 from footplate.config.rules import Rule
 from footplate.errors import AlreadyAnswered, InvalidValue, SessionOver, UnknownRequest, UnknownSession
 from footplate.events import model as m
+from footplate.events.codec import ReadEnvelope
 from footplate.events.ids import PromptId, RequestId, SessionId
+from footplate.events.model import Envelope, RequestApplied, RequestWithdrawn
 from footplate.events.requests import Allow, Choose, Deny, Reply
 from footplate.runtime.hub import Hub
 from footplate.runtime.limits import Limits
@@ -200,6 +202,23 @@ async def test_closing_ends_what_is_open_and_nothing_more_can_be_asked(hub: Hub,
     assert [each.state for each in view.closed_requests if each.request.id == request] == ["unanswered"]
     with pytest.raises(SessionOver):
         await session.prompt("more")
+
+
+async def test_closing_does_not_silence_what_became_of_an_answer(hub: Hub, tmp_path: Path) -> None:
+    session = await _open(hub, tmp_path)
+    await session.prompt("permission")
+    request = await until_asked(session)
+    reader = session.subscribe(0)
+
+    async def read() -> list[Envelope | ReadEnvelope]:
+        return [delivery.envelope() async for delivery in reader]
+
+    reading = asyncio.create_task(read())
+    await asyncio.gather(session.answer(request, Allow(), by="ada", surface="t"), session.close("enough"))
+    log = await reading
+    assert check_log(log) == []
+    ends = [each.event for each in log if isinstance(each.event, RequestApplied | RequestWithdrawn)]
+    assert [event.request for event in ends] == [request]
 
 
 async def test_a_session_opened_again_goes_on_where_it_stood(hub: Hub, services: Services, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from footplate.config.settings import Settings
 from footplate.engines.base import Engine, Options
 from footplate.engines.catalog import make_engine
 from footplate.events.commands import SendPrompt
@@ -29,7 +30,7 @@ class Pools:
         self.keeper = keeper
         self.folder = folder
         self.options = Options(cwd=str(folder), asks=True, partial=True)
-        self.engine: Engine = make_engine("mock", {"mock": {"form": "stdio"}})
+        self.engine: Engine = make_engine("mock", Settings(engines={"mock": {"form": "stdio"}}))
         self.made: list[WarmPool] = []
 
     def make(self, *, size: int, unused_s: float = 60.0, is_short: Callable[[], bool] = lambda: False) -> WarmPool:

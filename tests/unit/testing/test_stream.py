@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 import pytest
 
 from footplate.testing.messages.reply import Reply, compose_reply
 from footplate.testing.messages.script import Due
 from footplate.testing.messages.step import Step, StreamError
-from footplate.testing.messages.stream import Event, events_of, plain_message, plan_stream
+from footplate.testing.messages.stream import Event, Sent, events_of, plain_message, plan_stream
 
 USAGE: dict[str, object] = {"input_tokens": 10, "output_tokens": 5}
 
@@ -24,8 +26,8 @@ def body_of(reply: Reply, *, chunk: int) -> list[dict[str, object]]:
     return [event.data for event in events_of(reply, chunk=chunk)][2:-2]
 
 
-def names_of(events: list[Event]) -> list[str]:
-    return [event.name for event in events]
+def names_of(events: Sequence[Sent]) -> list[str]:
+    return [event.name for event in events if isinstance(event, Event)]
 
 
 def test_a_stream_opens_with_the_empty_message_and_closes_with_its_end() -> None:

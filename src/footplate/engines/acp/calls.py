@@ -118,12 +118,14 @@ class Call:
         self.denied = False
         self.questions: tuple[Question, ...] = ()
         self.answers: dict[str, str] = {}
+        self._cwd = ""
         self.learn(fields)
 
     def learn(self, fields: ToolFields) -> None:
         """Take over what an update tells; what is absent, null or an empty list did not change."""
         self.title = fields.title or self.title
         self.input = _present(fields.raw_input) or self.input
+        self._cwd = _read_input(self.input).cwd or self._cwd
         self.output = _present(fields.raw_output) or self.output
         self.status = fields.status or self.status
         if fields.content:
@@ -176,7 +178,7 @@ class Call:
         output = text_of(self.content) if ended else ""
         return CommandDetail(
             command=command or self.title,
-            cwd=given.cwd,
+            cwd=self._cwd,
             description=given.description,
             exit_code=_exit_code(self.output) if ended else None,
             output=output[:OUTPUT_LIMIT],
@@ -221,8 +223,10 @@ def parent_of(raw: OptionalRaw) -> str | None:
 
 
 def is_streaming(fields: ToolFields) -> bool:
-    """Whether the agent announces a call whose input is yet to come."""
-    return fields.status == "pending" and fields.raw_input is not None and bytes(fields.raw_input) == b"{}"
+    """Whether the agent announces a call whose input is yet to come; that of a command has at least the command."""
+    if fields.status != "pending" or fields.raw_input is None:
+        return False
+    return bytes(fields.raw_input) == b"{}" or (fields.kind == "execute" and not _read_input(fields.raw_input).command)
 
 
 def _present(raw: OptionalRaw) -> OptionalRaw:

@@ -93,6 +93,7 @@ def open_question(rpc_id: RpcId, request: RequestId, params: CreateElicitationRe
             title=params.message,
             tool=call.name if call else "",
             call=call.id if call else None,
+            input=msgspec.Raw(msgspec.json.encode(form)),
             questions=tuple(_question(name, params.message, form) for name in _asked_fields(form)),
         ),
     )

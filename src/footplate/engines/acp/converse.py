@@ -1,6 +1,6 @@
 """The conversation with an ACP agent as a pure state machine: lines in, events and lines out.
 
-    starting --initialize, session/new or load, options set--> ready
+    starting --initialize, logged in if need be, session/new or load, options set--> ready
         `--the agent refuses--> failed                   all of them --finish--> gone
 
 Prompts wait until the session is ready and go out one at a time; ACP has no queue of its own. What the agent tells
@@ -17,20 +17,20 @@ import msgspec
 
 from footplate.acp import jsonrpc
 from footplate.acp.content import prompt_blocks
-from footplate.acp.jsonrpc import Envelope, RpcId
+from footplate.acp.jsonrpc import AUTH_REQUIRED, METHOD_NOT_FOUND, Envelope, RpcId
 from footplate.acp.schema.sessions import (
     CancelNotification,
-    LoadSessionResponse,
-    NewSessionResponse,
     PromptRequest,
     PromptResponse,
     SetSessionConfigOptionResponse,
 )
 from footplate.acp.schema.start import InitializeResponse
+from footplate.engines.acp.auth import Login, read_methods
 from footplate.engines.acp.incoming import Incoming
 from footplate.engines.acp.settle import Turn, Verdict, end_turn, judge_error, judge_stop, word_error
-from footplate.engines.acp.startup import Call, initialize, open_session, set_option, wanted_options, word_refusal
+from footplate.engines.acp.startup import Call, Opened, initialize, open_session, set_option, wanted_options
 from footplate.engines.base import Exit, Installed, Options, Reaction
+from footplate.engines.standing import Standing
 from footplate.errors import EngineGone, RequestError, UnsupportedOption
 from footplate.events.base import ResumeToken
 from footplate.events.commands import (
@@ -57,9 +57,12 @@ from footplate.events.run_notes import word_exit
 from footplate.events.usage import Usage
 from footplate.host.lines import Block
 
-Shape = TypeVar("Shape", InitializeResponse, NewSessionResponse, LoadSessionResponse)
+Shape = TypeVar("Shape", InitializeResponse, Opened)
 Phase = Literal["starting", "ready", "failed", "gone"]
 Answered = Callable[[Envelope], None]
+EPOCH_IDS: Final = 1_000_000
+"""The ids of our requests begin here, times the number of those who talked to the agent before."""
+
 CAN: Final = "prompts, interrupts, answers, mode, model and effort"
 
 
@@ -74,6 +77,7 @@ class AcpConversation:
         *,
         turn_prefix: str = "turn-",
         first_turn: int = 1,
+        auth_method: str = "",
     ) -> None:
         self._engine = engine
         self._options = options
@@ -83,16 +87,26 @@ class AcpConversation:
         self._phase: Phase = "starting"
         self._failure: Verdict | None = None
         self._agent: InitializeResponse | None = None
+        self._auth_method = auth_method
+        self._keys = (*(installed.keys if installed else ()), *options.env)
+        self._login = Login((), wanted="", present=())
         self._in = Incoming(engine, options)
         self._queue: deque[SendPrompt] = deque()
         self._settings: list[tuple[str, str]] = wanted_options(options)
         self._waiting: dict[RpcId, Answered] = {}
         self._requests = 0
+        self._taken_over = (
+            options.standing is not None and options.standing.living and options.standing.turn is not None
+        )
 
     # -------------------------------------------------------------------------------------- the protocol
 
     def begin(self) -> Reaction:
-        """Introduce ourselves."""
+        """Introduce ourselves, unless somebody has."""
+        standing = self._options.standing
+        if standing is not None and standing.living:
+            self._take_over(standing)
+            return self._in.react()
         self._request(initialize(), self._initialized)
         return self._in.react()
 
@@ -101,7 +115,7 @@ class AcpConversation:
         for response in self._in.feed(block):
             answered = self._waiting.pop(response.id, None) if not isinstance(response.id, msgspec.UnsetType) else None
             if answered is None:
-                self._in.keep("an answer to nothing that was asked")
+                self._unasked(response)
             else:
                 answered(response)
         return self._in.react()
@@ -146,6 +160,42 @@ class AcpConversation:
         self._in.events.append(gone)
         return self._in.react()
 
+    # --------------------------------------------------------------------------------------- taken over
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether the events tell all: no text is half told, and nothing is asked of the agent but its turn."""
+        prompts = 0 if self._in.turn is None or self._taken_over else 1
+        return self._phase == "ready" and not self._in.translator.speaks and len(self._waiting) == prompts
+
+    def pause(self) -> Reaction:
+        """Tell what is half told."""
+        self._in.events += self._in.translator.close_text()
+        return self._in.react()
+
+    def _take_over(self, standing: Standing) -> None:
+        """The agent goes on, and we with it. Our ids are not those of who talked to it before."""
+        self._phase = "ready"
+        self._settings = []
+        self._requests = self._options.epoch * EPOCH_IDS
+        session = self._options.resume or EngineSessionId("")
+        attached = EngineAttached(
+            engine=self._engine, engine_session_id=session, reason="reattached", version=self._version
+        )
+        self._in.attach(attached)
+        self._in.take_over(standing, epoch=self._options.epoch)
+
+    def _unasked(self, response: Envelope) -> None:
+        """The answer to what another asked, before us: the prompt of the turn that we have taken over, or nothing."""
+        turn, number = self._in.turn, response.id
+        ours = isinstance(number, int) and number <= self._options.epoch * EPOCH_IDS and self._taken_over
+        if turn is None or not ours:
+            self._in.keep("an answer to nothing that was asked")
+            return
+        self._taken_over = False
+        self._settle(turn, response)
+        self._advance()
+
     # ---------------------------------------------------------------------------------------- starting
 
     def _initialized(self, response: Envelope) -> None:
@@ -153,27 +203,62 @@ class AcpConversation:
         if agent is None:
             return
         self._agent = agent
+        self._login = Login(read_methods(response.result), wanted=self._auth_method, present=self._keys)
+        if self._auth_method:
+            self._log_in("")
+        else:
+            self._open()
+
+    def _log_in(self, refusal: str) -> None:
+        """Try the next way to log in; with none left a person is told of all there are."""
+        call = self._login.next()
+        if call is None:
+            self._fail("; ".join(filter(None, (refusal, self._login.advise()))), kind="auth")
+            return
+
+        def answered(response: Envelope) -> None:
+            if response.error is None:
+                self._open()
+            else:
+                self._log_in(word_error(response.error))
+
+        self._request(call, answered)
+
+    def _open(self, *, replays: bool = False) -> None:
+        """Ask for the session; `replays`: in the way that every agent has which can take an old one up."""
+        if self._agent is None:
+            return
         try:
-            self._request(open_session(self._engine, self._options, agent), self._opened)
+            call = open_session(self._engine, self._options, self._agent, replays=replays)
         except RequestError as problem:
             self._fail(str(problem))
+            return
+
+        def answered(response: Envelope) -> None:
+            code = response.error.code if response.error is not None else None
+            if code == AUTH_REQUIRED and response.error is not None:
+                self._log_in(word_error(response.error))
+            elif code == METHOD_NOT_FOUND and call.method == "session/resume":
+                self._open(replays=True)
+            else:
+                self._opened(response)
+
+        self._request(call, answered)
 
     def _opened(self, response: Envelope) -> None:
-        opened: NewSessionResponse | LoadSessionResponse | None
-        resume = self._options.resume
-        if resume is None:
-            opened = self._read(response, NewSessionResponse)
-        else:
-            opened = self._read(response, LoadSessionResponse)
+        opened = self._read(response, Opened)
         if opened is None:
             return
-        session = EngineSessionId(opened.session_id) if isinstance(opened, NewSessionResponse) else resume
+        resume = self._options.resume
+        if resume is None and not opened.session_id:
+            self._fail("the agent opened a session without an id")
+            return
         state = self._in.state
-        state.learn(opened.modes, opened.config_options)
+        state.learn(opened.modes, opened.config_options, opened.models)
         told = self._agent.agent_info if self._agent else None
         attached = EngineAttached(
             engine=self._engine,
-            engine_session_id=session or EngineSessionId(""),
+            engine_session_id=resume or EngineSessionId(opened.session_id),
             reason="started" if resume is None else "resumed",
             version=told.version if told else self._version,
             model=state.model,
@@ -210,22 +295,22 @@ class AcpConversation:
     def _read(self, response: Envelope, shape: type[Shape]) -> Shape | None:
         """The answer to a step of the start; without it there is no session."""
         if response.error is not None:
-            self._fail(word_refusal(response.error, self._agent))
+            self._fail(word_error(response.error))
             return None
         try:
-            return msgspec.json.decode(response.result or b"null", type=shape)
+            return msgspec.json.decode(_object_of(response), type=shape)
         except msgspec.ValidationError as problem:
             self._fail(f"the agent answered with something that is not ACP: {problem}")
             return None
 
-    def _fail(self, reason: str) -> None:
+    def _fail(self, reason: str, *, kind: str = "start") -> None:
         """There will be no session: whoever asks gets to know why."""
         self._phase = "failed"
-        self._failure = Verdict(ok=False, stop_reason="error", error=reason, error_kind="start")
+        self._failure = Verdict(ok=False, stop_reason="error", error=reason, error_kind=kind)
         if self._queue:
             self._advance()
         else:
-            self._in.events.append(Notice(level="error", text=reason, code="start"))
+            self._in.events.append(Notice(level="error", text=reason, code=kind))
 
     # ---------------------------------------------------------------------------------------- commands
 
@@ -281,7 +366,9 @@ class AcpConversation:
                 response.result or b"null", type=SetSessionConfigOptionResponse
             ).config_options
         except msgspec.ValidationError:
-            self._in.events += self._in.state.change_mode(value) if name == "mode" else []
+            state = self._in.state
+            change = {"mode": state.change_mode, "model": state.change_model}.get(name)
+            self._in.events += change(value) if change is not None else []
         else:
             self._in.events += self._in.state.change_options(options)
 
@@ -322,18 +409,19 @@ class AcpConversation:
         self._request(Call("session/prompt", params), answered)
 
     def _settle(self, turn: Turn, response: Envelope) -> None:
-        usage = None
+        usage = meta = None
         if response.error is not None:
-            verdict = judge_error(response.error)
+            # some agents answer a prompt that was cancelled by an error
+            verdict = judge_stop("cancelled") if turn.interrupted else judge_error(response.error)
         else:
             try:
                 answer = msgspec.json.decode(response.result or b"null", type=PromptResponse)
-                verdict, usage = judge_stop(answer.stop_reason), answer.usage
+                verdict, usage, meta = judge_stop(answer.stop_reason), answer.usage, answer.meta
             except msgspec.ValidationError as problem:
                 verdict = Verdict(ok=False, stop_reason="error", error=f"no stop reason: {problem}", error_kind="wire")
         stopped = turn.interrupted or verdict.stop_reason == "interrupted"
         self._in.end_turn("cancelled" if stopped else "lost", "" if stopped else "the turn ended before the call")
-        self._end_turn(turn, verdict, usage=self._in.state.turn_usage(usage))
+        self._end_turn(turn, verdict, usage=self._in.state.meter.end_turn(usage, meta))
 
     def _end_turn(self, turn: Turn, verdict: Verdict, *, usage: Usage | None) -> None:
         session = self._in.session
@@ -345,3 +433,8 @@ class AcpConversation:
         self._requests += 1
         self._waiting[self._requests] = answered
         self._in.frames.append(jsonrpc.encode_request(self._requests, call.method, call.params))
+
+
+def _object_of(response: Envelope) -> msgspec.Raw | bytes:
+    """What was answered; nothing at all is an object without a field."""
+    return b"{}" if response.result is None or bytes(response.result) == b"null" else response.result

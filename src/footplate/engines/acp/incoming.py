@@ -39,11 +39,13 @@ from footplate.engines.acp.control import (
     reject,
     select,
 )
+from footplate.engines.acp.rejoining import asked_again, name_request, option_again
 from footplate.engines.acp.requests import Requests
 from footplate.engines.acp.session import SessionState
 from footplate.engines.acp.settle import Turn
 from footplate.engines.acp.translate import MisplacedError, Translator
 from footplate.engines.base import Options, Reaction
+from footplate.engines.standing import Standing
 from footplate.events.commands import AnswerRequest
 from footplate.events.ids import EngineSessionId, RequestId
 from footplate.events.model import Denial, EngineAttached, Event, Notice, Unparsed
@@ -65,6 +67,9 @@ UNPLACED: Final = (
     SubagentUpdate,
 )
 """Updates for clients that declare a capability which we do not; an agent that sends one anyway is kept to the word."""
+
+EPOCH_REQUESTS: Final = 1_000
+"""Requests of a turn are numbered from here on, times the number of those who talked to the agent before."""
 
 T = TypeVar("T")
 
@@ -102,6 +107,26 @@ class Incoming:
         self.session = attached.engine_session_id
         self.events += [attached, *self._held]
         self._held.clear()
+
+    def take_over(self, standing: Standing, *, epoch: int) -> None:
+        """Go on where another stopped. Answers that may not have been written are written again: by its id a request
+
+        is answered once, however often the agent hears it.
+        """
+        self.state.mode, self.state.model = standing.mode, standing.model
+        self.state.options = tuple(map(option_again, standing.options))
+        if standing.turn is None:
+            return
+        self.turn = Turn(standing.turn, standing.prompts, requests=epoch * EPOCH_REQUESTS)
+        self.translator.take_over(standing.turn, standing)
+        for held in standing.requests:
+            asked = asked_again(held)
+            self._requests.take_over(asked)
+            call = self.translator.calls.get(asked.call) if asked.call else None
+            if call is not None:
+                call.questions = asked.request.questions
+            if held.answer is not None:
+                self.answer(AnswerRequest(key="", request=asked.request.id, answer=held.answer))
 
     # -------------------------------------------------------------------------------------------- turns
 
@@ -209,6 +234,8 @@ class Incoming:
                 self._held += events
         elif self.session:
             interrupted = self.turn is not None and self.turn.interrupted
+            if isinstance(update, AgentMessageChunk | AgentThoughtChunk):
+                self.state.meter.count(update.meta)
             self.events += self._requests.applied_by(update)
             try:
                 self.events += self.translator.feed(update, interrupted=interrupted)
@@ -244,7 +271,7 @@ class Incoming:
             self._deny(call)
             self.frames.append(jsonrpc.encode_response(rpc_id, reject(params.options)))
         elif self._options.asks:
-            asked = open_permission(rpc_id, self._name(turn), params, call)
+            asked = open_permission(rpc_id, self._name(turn, rpc_id), params, call)
             self.events.append(self._requests.open(asked, call.parent))
         else:
             self._allow(rpc_id, params, call)
@@ -259,6 +286,8 @@ class Incoming:
 
     def _sight(self, fields: ToolFields) -> Call:
         """The call that is asked about; the request may be the first that we hear of it."""
+        if fields.kind == "execute":
+            fields = msgspec.structs.replace(fields, content=None)  # words about the command: it has no output yet
         known = self.translator.calls.get(fields.tool_call_id)
         if known is None:
             call, events = self.translator.begin_call(fields)
@@ -273,7 +302,7 @@ class Incoming:
             self.frames.append(jsonrpc.encode_response(rpc_id, CreateElicitationResponse(action="cancel")))
             return
         call = self.translator.calls.get(params.tool_call_id) if params.tool_call_id else None
-        asked = open_question(rpc_id, self._name(turn), params, call)
+        asked = open_question(rpc_id, self._name(turn, rpc_id), params, call)
         if call is not None:
             call.questions = asked.request.questions
         if self._options.asks and params.mode == "form" and params.requested_schema is not None:
@@ -285,6 +314,6 @@ class Incoming:
             text = f"a question was declined, because {why}: {params.message}"
             self.events.append(Notice(level="warning", text=text, code="question_declined"))
 
-    def _name(self, turn: Turn) -> RequestId:
+    def _name(self, turn: Turn, rpc_id: RpcId) -> RequestId:
         turn.requests += 1
-        return RequestId(f"{turn.id}.r{turn.requests}")
+        return name_request(turn.id, turn.requests, rpc_id)

@@ -14,7 +14,10 @@ def refuse_unsupported(engine: str, options: Options) -> None:
         "a limit of turns": options.max_turns is not None,
         "a limit of money": options.max_budget_usd is not None,
         "structured output": bool(options.json_schema),
-        "an appended system prompt": bool(options.append_system_prompt),
+        "a system prompt of one's own": bool(options.system_prompt or options.append_system_prompt),
+        "sub-agents of one's own": bool(options.agents),
+        "hooks": bool(options.hooks),
+        "tools of the host": bool(options.servers),
         "further folders": bool(options.add_dirs),
         "the one-shot form": options.one_shot,
     }

@@ -26,6 +26,10 @@ class Requests:
         self._asked[asked.request.id] = asked
         return RequestOpened(request=asked.request, parent=parent)
 
+    def take_over(self, asked: Asked) -> None:
+        """A request that was opened in the log by who talked to the agent before."""
+        self._asked[asked.request.id] = asked
+
     def answer(self, engine: str, request: RequestId, answer: Answer) -> tuple[Asked, Response, bool]:
         """The response to write, and whether it lets the agent go on. Raises `RequestError` for what cannot be."""
         asked = self._asked.get(request)

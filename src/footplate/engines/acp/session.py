@@ -19,7 +19,8 @@ from footplate.acp.schema.updates import (
     UsageUpdate,
 )
 from footplate.acp.schema.updates import Notice as NoticeUpdate
-from footplate.acp.wire import Wire
+from footplate.engines.acp.legacy import mode_option, model_option
+from footplate.engines.acp.usage import Meter
 from footplate.events.base import Level, OptionalRaw
 from footplate.events.model import (
     CommandsChanged,
@@ -32,9 +33,7 @@ from footplate.events.model import (
     Notice,
     SlashCommand,
     TitleChanged,
-    UsageReported,
 )
-from footplate.events.usage import Usage
 
 SessionUpdate = (
     AvailableCommandsUpdate | ConfigOptionUpdate | CurrentModeUpdate | NoticeUpdate | SessionInfoUpdate | UsageUpdate
@@ -44,38 +43,26 @@ SessionUpdate = (
 LEVELS: Final[dict[str, Level]] = {"info": "info", "warning": "warning", "error": "error"}
 
 
-class TokenUsage(Wire, frozen=True, kw_only=True):
-    """Tokens of a turn. The schema calls for more than most agents tell."""
-
-    input_tokens: int = 0
-    output_tokens: int = 0
-    thought_tokens: int | None = None
-    cached_read_tokens: int | None = None
-    cached_write_tokens: int | None = None
-
-
-_usage_decoder: Final = msgspec.json.Decoder(TokenUsage)
-
-
 class SessionState:
-    """The session as the agent last told of it. `fresh`: it began with this process, so its cost began at 0."""
+    """The session as the agent last told of it. `fresh`: it began with this process."""
 
     def __init__(self, *, fresh: bool) -> None:
         self.mode = ""
         self.model = ""
-        self.modes: tuple[str, ...] = ()
         self.options: tuple[WireOption, ...] = ()
-        self._cost: float | None = None
-        self._cost_told = False
-        self._cost_before: float | None = 0.0 if fresh else None
+        self.apart: tuple[WireOption, ...] = ()
+        """Those of the options that the agent tells outside of them, and sets by methods of their own."""
+        self.meter = Meter(fresh=fresh)
 
-    def learn(self, modes: SessionModeState | None, options: tuple[WireOption, ...] | None) -> None:
-        """What `session/new` and its like answer."""
-        if modes is not None:
-            self.mode = modes.current_mode_id
-            self.modes = tuple(mode.id for mode in modes.available_modes)
+    def learn(
+        self, modes: SessionModeState | None, options: tuple[WireOption, ...] | None, models: OptionalRaw = None
+    ) -> None:
+        """What `session/new` and its like answer. An option that stands among the options is told nowhere else."""
         self.options = options or ()
-        self.mode = self.value_of("mode") or self.mode
+        told = (None if modes is None else mode_option(modes), model_option(models))
+        self.apart = tuple(each for each in told if each is not None and self.option(each.category or "") is None)
+        self.options += self.apart
+        self.mode = self.value_of("mode")
         self.model = self.value_of("model")
 
     def option(self, category: str) -> WireOption | None:
@@ -99,7 +86,7 @@ class SessionState:
             case SessionInfoUpdate():
                 return [TitleChanged(title=update.title)] if isinstance(update.title, str) else []
             case UsageUpdate():
-                return [self._usage(update)]
+                return [self.meter.report(update, model=self.model)]
             case NoticeUpdate():
                 level = LEVELS.get(update.severity, "info")
                 return [Notice(level=level, text=update.title, code="agent", detail=update.description or "")]
@@ -109,15 +96,32 @@ class SessionState:
         if mode == self.mode:
             return []
         self.mode = mode
-        return [ModeChanged(mode=mode)]
+        return [ModeChanged(mode=mode), *self._move("mode", mode)]
+
+    def change_model(self, model: str) -> list[Event]:
+        """The model in force, told once."""
+        if model == self.model:
+            return []
+        self.model = model
+        return [ModelChanged(model=model), *self._move("model", model)]
+
+    def _move(self, category: str, value: str) -> list[Event]:
+        """Keep an option that stands apart in step: the agent does not tell the options again."""
+        if category not in {option.category for option in self.apart}:
+            return []
+        self.apart = tuple(_with_value(each, value) if each.category == category else each for each in self.apart)
+        self.options = tuple(_with_value(each, value) if each.category == category else each for each in self.options)
+        return [self.config()]
 
     def change_options(self, options: tuple[WireOption, ...]) -> list[Event]:
         """All options, and the mode and the model among them when they changed."""
         self.options = options
+        self.options += tuple(each for each in self.apart if self.option(each.category or "") is None)
         events: list[Event] = [self.config()]
         mode, model = self.value_of("mode"), self.value_of("model")
-        if mode:
-            events += self.change_mode(mode)
+        if mode and mode != self.mode:
+            self.mode = mode
+            events.append(ModeChanged(mode=mode))
         if model and model != self.model:
             self.model = model
             events.append(ModelChanged(model=model))
@@ -127,35 +131,9 @@ class SessionState:
         """All options as an event."""
         return ConfigChanged(options=tuple(map(_option, self.options)))
 
-    def _usage(self, update: UsageUpdate) -> UsageReported:
-        if update.cost is not None and update.cost.currency == "USD":
-            self._cost, self._cost_told = update.cost.amount, True
-        return UsageReported(context_used=update.used, context_size=update.size, cost_usd=self._cost, model=self.model)
 
-    def turn_usage(self, reported: OptionalRaw) -> Usage | None:
-        """What the turn that ends now has cost: the tokens the agent reports, the money by the difference."""
-        total, before = self._cost if self._cost_told else None, self._cost_before
-        if reported is None and total is None:
-            return None
-        tokens = _read_tokens(reported)
-        self._cost_before, self._cost_told = total if total is not None else before, False
-        return Usage(
-            input_tokens=tokens.input_tokens,
-            output_tokens=tokens.output_tokens,
-            cache_read_tokens=tokens.cached_read_tokens or 0,
-            cache_write_tokens=tokens.cached_write_tokens or 0,
-            reasoning_tokens=tokens.thought_tokens or 0,
-            cost_usd=total - before if total is not None and before is not None else None,
-            total_cost_usd=total,
-            reported=None if reported is None else reported.copy(),
-        )
-
-
-def _read_tokens(reported: OptionalRaw) -> TokenUsage:
-    try:
-        return TokenUsage() if reported is None else _usage_decoder.decode(reported)
-    except msgspec.ValidationError:
-        return TokenUsage()
+def _with_value(option: WireOption, value: str) -> WireOption:
+    return msgspec.structs.replace(option, current_value=value)
 
 
 def _commands(update: AvailableCommandsUpdate) -> CommandsChanged:

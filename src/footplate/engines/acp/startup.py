@@ -6,8 +6,8 @@ from typing import Final
 
 import msgspec
 
-from footplate.acp.jsonrpc import AUTH_REQUIRED, RpcError
 from footplate.acp.reading import PROTOCOL_VERSION
+from footplate.acp.schema.choices import SessionConfigOption, SessionModeState
 from footplate.acp.schema.sessions import (
     LoadSessionRequest,
     NewSessionRequest,
@@ -24,10 +24,12 @@ from footplate.acp.schema.start import (
     InitializeResponse,
     NoticeCapabilities,
 )
+from footplate.acp.wire import Wire
+from footplate.engines.acp.legacy import SetModelRequest
 from footplate.engines.acp.session import SessionState, allowed_values
-from footplate.engines.acp.settle import word_error
 from footplate.engines.base import Options
 from footplate.errors import InvalidValue, UnsupportedOption
+from footplate.events.base import OptionalRaw
 from footplate.version import __version__
 
 CATEGORIES: Final = {"model": "model", "mode": "mode", "effort": "thought_level"}
@@ -39,6 +41,15 @@ class Call(msgspec.Struct, frozen=True):
 
     method: str
     params: object
+
+
+class Opened(Wire, frozen=True, kw_only=True):
+    """What an agent answers when it has opened a session, new or old. `models` is in no schema any more."""
+
+    session_id: str = ""
+    modes: SessionModeState | None = None
+    config_options: tuple[SessionConfigOption, ...] | None = None
+    models: OptionalRaw = None
 
 
 def initialize() -> Call:
@@ -56,12 +67,15 @@ def initialize() -> Call:
     )
 
 
-def open_session(engine: str, options: Options, agent: InitializeResponse) -> Call:
-    """A new session or an old one, in whichever way the agent can. Raises `UnsupportedOption` when it cannot."""
+def open_session(engine: str, options: Options, agent: InitializeResponse, *, replays: bool = False) -> Call:
+    """A new session or an old one, in whichever way the agent can. Raises `UnsupportedOption` when it cannot.
+
+    `replays`: not by `session/resume`, which some agents announce and do not have.
+    """
     if options.resume is None:
         return Call("session/new", NewSessionRequest(cwd=options.cwd, mcp_servers=()))
     params = LoadSessionRequest(session_id=options.resume, cwd=options.cwd, mcp_servers=())
-    if agent.agent_capabilities.session_capabilities.resume is not None:
+    if agent.agent_capabilities.session_capabilities.resume is not None and not replays:
         return Call("session/resume", params)
     if agent.agent_capabilities.load_session:
         return Call("session/load", params)
@@ -71,32 +85,20 @@ def open_session(engine: str, options: Options, agent: InitializeResponse) -> Ca
 def set_option(engine: str, session: str, state: SessionState, name: str, value: str) -> Call:
     """Set the model, the mode or the effort. Raises `RequestError` when the agent has no such choice."""
     option = state.option(CATEGORIES[name])
-    if option is not None:
-        known = allowed_values(option)
-        call = Call(
-            "session/set_config_option",
-            SetSessionConfigOptionRequest(session_id=session, config_id=option.id, value=value),
-        )
-    elif name == "mode" and state.modes:
-        known = state.modes
-        call = Call("session/set_mode", SetSessionModeRequest(session_id=session, mode_id=value))
-    else:
+    if option is None:
         raise UnsupportedOption(engine, f"a choice of {name}", "leave it out")
+    known = allowed_values(option)
     if value not in known:
         raise InvalidValue(name, value, f"one of {', '.join(known)}")
-    return call
+    if option not in state.apart:
+        params = SetSessionConfigOptionRequest(session_id=session, config_id=option.id, value=value)
+        return Call("session/set_config_option", params)
+    if name == "mode":
+        return Call("session/set_mode", SetSessionModeRequest(session_id=session, mode_id=value))
+    return Call("session/set_model", SetModelRequest(session_id=session, model_id=value))
 
 
 def wanted_options(options: Options) -> list[tuple[str, str]]:
     """What is to be set before the first prompt."""
     wanted = (("model", options.model), ("mode", options.mode), ("effort", options.effort))
     return [(name, value) for name, value in wanted if value]
-
-
-def word_refusal(error: RpcError, agent: InitializeResponse | None) -> str:
-    """Why the session could not be opened, and how to log in when that is what lacks."""
-    if error.code != AUTH_REQUIRED or agent is None:
-        return word_error(error)
-    methods = agent.auth_methods if isinstance(agent.auth_methods, tuple) else ()
-    ways = ", ".join(method.name for method in methods)
-    return f"{word_error(error)}; log in first{f' ({ways})' if ways else ''}"

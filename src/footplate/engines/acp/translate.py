@@ -13,6 +13,8 @@ from footplate.acp.reading import ToolFields
 from footplate.acp.schema.tools import ToolCall
 from footplate.acp.schema.updates import AgentMessageChunk, AgentThoughtChunk, Plan, ToolCallChange, UserMessageChunk
 from footplate.engines.acp.calls import Call, is_streaming, parent_of
+from footplate.engines.acp.rejoining import call_again, wire_name
+from footplate.engines.standing import Standing
 from footplate.events.content import TextBlock, text_of
 from footplate.events.ids import MessageId, ToolCallId, TurnId
 from footplate.events.model import (
@@ -74,6 +76,8 @@ class Translator:
         self._parts: dict[str, int] = {}
         self._seen: dict[str, int] = {}
         self._names: dict[str, ToolCallId] = {}
+        self._cut = ""
+        """The message that may have been cut in two where another went on."""
 
     def begin(self, turn: TurnId) -> None:
         """A turn starts."""
@@ -81,6 +85,26 @@ class Translator:
         self.answer = ""
         self._messages = 0
         self._parts.clear()
+
+    def take_over(self, turn: TurnId, standing: Standing) -> None:
+        """Go on with a turn of which another has read the first part: nothing that was said in it is begun anew."""
+        self.begin(turn)
+        self.answer = "".join(standing.answer)
+        self._cut = standing.messages[-1].id if standing.messages else ""
+        for message in standing.messages:
+            self._parts[message.id] = len(message.blocks)
+            self._messages += message.id.startswith(f"{turn}.m")
+        for each in standing.calls:
+            name = wire_name(each.id)
+            self._seen[name] = self._seen.get(name, 0) + 1
+            self._names[name] = each.id
+            if not each.ended:
+                self.calls[name] = call_again(each)
+
+    @property
+    def speaks(self) -> bool:
+        """Whether a text is half told."""
+        return self._text is not None
 
     def end(self, outcome: ToolOutcome, note: str) -> list[Event]:
         """The turn is over: what is still open is closed, calls with this outcome."""
@@ -121,7 +145,8 @@ class Translator:
             said = (TextBlock(text=content),)
             return [UserMessage(message=text.message, content=said, synthetic=True, parent=parent)]
         if parent is None:
-            self.answer = content
+            self.answer = self.answer + content if text.message == self._cut else content
+            self._cut = ""
         return [Message(message=text.message, part=text.part, text=content, parent=parent)]
 
     def _chunk(self, turn: TurnId, chunk: Chunk) -> list[Event]:

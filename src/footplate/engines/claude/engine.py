@@ -20,13 +20,17 @@ from footplate.engines.claude.credentials import API_KEY, find_login
 from footplate.engines.claude.discovery import find_credentials, pick_key
 from footplate.engines.claude.features import parse_version
 from footplate.engines.claude.launch import CONFIG_DIR, Facts, build_launch
+from footplate.engines.claude.login import LOGOUT, find_logins, gateway_variables
 from footplate.engines.claude.modes import BYPASS, EFFORTS, MODES, static_choices, wire_mode
 from footplate.engines.claude.rejoining import ClaudeRejoining, rejoin_claude
 from footplate.engines.claude.revival import ClaudeParking
+from footplate.engines.claude.sdk_options import read_sdk_options
 from footplate.engines.claude.settings import ClaudeSettings
 from footplate.engines.claude.trust import CONFIG_FILE, find_distrust
+from footplate.engines.login import Gateway, LoginMethod
 from footplate.engines.rejoining import Where
 from footplate.engines.standing import Standing
+from footplate.engines.tuning import Tuning
 from footplate.errors import EngineNotExecutable, EngineNotFound
 from footplate.events.base import ResumeToken
 from footplate.events.model import ConfigOption
@@ -74,10 +78,29 @@ class ClaudeEngine:
             max_budget=True,
             background=True,
             mcp=True,
+            add_dirs=True,
+            system_prompt=True,
             chooses_session_id=True,
             modes=MODES,
             efforts=EFFORTS,
         )
+
+    def read_options(self, raw: msgspec.Raw) -> Tuning:
+        """Options of the Claude Agent SDK as we have them."""
+        return read_sdk_options(raw)
+
+    def logins(self, environ: Mapping[str, str]) -> tuple[LoginMethod, ...]:
+        """How one can log in on this machine."""
+        return find_logins(environ)
+
+    @property
+    def logout(self) -> tuple[str, ...]:
+        """The arguments with which the CLI logs out."""
+        return LOGOUT
+
+    def through(self, gateway: Gateway) -> dict[str, str]:
+        """The variables that send its requests through a gateway."""
+        return gateway_variables(gateway)
 
     async def locate(self, environ: Mapping[str, str]) -> Installed:
         """The program named in the settings, else the one on the PATH, else one that we installed; and its version."""

@@ -185,7 +185,7 @@ def build_launch(
     wish = Wish(options, settings)
     env = build_env(options, environ, settings, facts)
     _check(wish, env, facts)
-    argv = [installed.program, "-p", *arguments(wish, parse_version(installed.version))]
+    argv = [installed.program, "-p", *arguments(wish, parse_version(installed.version)), *options.arguments]
     if options.one_shot:
         argv += ["--", options.prompt]
     writes, reads = own_files(env)

@@ -27,9 +27,11 @@ from footplate.engines.claude.parking import (
 )
 from footplate.engines.claude.parking_lot import Refused, Stamp, append_result, effect_on_file, park, rules_digest
 from footplate.engines.claude.projects import agent_transcript, config_folder, find_transcript, read_transcript
+from footplate.engines.claude.prompts import prompt_uuid
 from footplate.engines.claude.transcript import Transcript
 from footplate.engines.claude.writers import find_writer
 from footplate.engines.parking import Pending, Place, Recorded, Way
+from footplate.events.ids import PromptId
 from footplate.events.requests import Allow, Answer, Decline, Deny, Request
 
 LOST: Final = "the agent has no record of the conversation, and the call was allowed and may have run"
@@ -44,6 +46,11 @@ class ClaudeParking:
     def knows(self, place: Place) -> bool:
         """Whether its file is there."""
         return self._find(place) is not None
+
+    def has_begun(self, place: Place, prompt: PromptId) -> bool:
+        """Whether its file has the prompt. The CLI passes over one that it has: nothing would come of it."""
+        path, name = self._find(place), prompt_uuid(prompt)
+        return path is not None and any(node.uuid == name for node in read_transcript(path).nodes)
 
     def sum_rules(self, place: Place) -> str:
         """A sum over the files with permission rules."""

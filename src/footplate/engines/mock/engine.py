@@ -13,9 +13,12 @@ from msgspec import Meta
 from footplate.config.settings import read_section
 from footplate.engines.acp.converse import AcpConversation
 from footplate.engines.acp.options import refuse_unsupported
+from footplate.engines.acp.rejoining import rejoin_acp
 from footplate.engines.base import Capabilities, Conversation, Credential, InProcess, Installed, Launch, Options, Spawn
 from footplate.engines.mock.agent import serve
 from footplate.engines.mock.sessions import EFFORTS, MODELS, MODES
+from footplate.engines.rejoining import Rejoining, Where
+from footplate.engines.standing import Standing
 from footplate.events.base import ResumeToken
 from footplate.events.ids import EngineSessionId
 from footplate.events.model import ConfigOption, ConfigValue
@@ -116,6 +119,10 @@ class MockEngine:
     def converse(self, options: Options, installed: Installed) -> Conversation:
         """The same state machine for both forms."""
         return AcpConversation(NAME, options, installed, first_turn=options.first_turn)
+
+    def rejoin(self, standing: Standing, where: Where) -> Rejoining:
+        """Go on with a program that outlived the service; one inside the service does not."""
+        return rejoin_acp(where)
 
     def format_resume(self, token: ResumeToken) -> str:
         """`mock --resume ID`."""

@@ -22,7 +22,7 @@ from footplate.interfaces.acp.editor import Editor
 from footplate.interfaces.acp.ledger import Ledger
 from footplate.runtime.acp.agent import AcpAgent
 from footplate.runtime.acp.client import Send
-from footplate.runtime.acp.guests import EDITOR, SOCKET_NAME, Hello, Role, Welcome, write_line
+from footplate.runtime.acp.guests import SOCKET_NAME, Hello, Role, Welcome, editor_manner, write_line
 from footplate.runtime.private_socket import connect
 from footplate.runtime.service import open_service
 from footplate.runtime.tenancy import LOOK_AGAIN_S, open_doors, own_or_join
@@ -101,10 +101,18 @@ class Reception:
     """Opens desks for one editor."""
 
     def __init__(
-        self, editor: Editor, engine: str, environ: Mapping[str, str], settings: Settings, attach: Attach
+        self,
+        editor: Editor,
+        engine: str,
+        environ: Mapping[str, str],
+        settings: Settings,
+        attach: Attach,
+        command: tuple[str, ...] = (),
     ) -> None:
+        """`command` is how we were started, up to the name of the engine."""
         self._editor = editor
         self._engine = engine
+        self._command = (*command, engine) if command else ()
         self._environ = environ
         self._settings = settings
         self._attach = attach
@@ -164,7 +172,7 @@ class Reception:
         async with AsyncExitStack() as stack:
             service = await stack.enter_async_context(open_service(self._environ, self._settings))
             await stack.enter_async_context(open_doors(service, "editor"))
-            agent = AcpAgent(service.hub, service.services, self._engine, self._send, EDITOR)
+            agent = AcpAgent(service.hub, service.services, self._engine, self._send, editor_manner(self._command))
             stack.push_async_callback(agent.close)
             yield OwnDesk(agent)
 
@@ -182,7 +190,7 @@ class Reception:
         except OSError as problem:
             raise LinkLost("the other Footplate", f"{path}: {problem.strerror}") from problem
         try:
-            welcome = await _greet(reader, writer, self._engine)
+            welcome = await _greet(reader, writer, Hello(engine=self._engine, command=self._command))
             desk = JoinedDesk(writer, welcome, self._ledger)
             relay = asyncio.create_task(desk.relay(reader, self._editor.write), name="owner")
             try:
@@ -194,9 +202,9 @@ class Reception:
             writer.close()
 
 
-async def _greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, engine: str) -> Welcome:
+async def _greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, hello: Hello) -> Welcome:
     """Exchange the first words with the owner. Raises `LinkLost`, or `InvalidValue` for an engine that it has not."""
-    writer.write(write_line(Hello(engine=engine)))
+    writer.write(write_line(hello))
     try:
         async with asyncio.timeout(HELLO_S):
             welcome = msgspec.json.decode(await reader.readline(), type=Welcome)
@@ -205,5 +213,5 @@ async def _greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, eng
     except (ConnectionError, msgspec.DecodeError) as problem:
         raise LinkLost("the other Footplate", f"its first words cannot be read ({problem})") from problem
     if welcome.error:
-        raise InvalidValue("engine", engine, f"one that footplate (pid {welcome.pid}) takes: {welcome.error}")
+        raise InvalidValue("engine", hello.engine, f"one that footplate (pid {welcome.pid}) takes: {welcome.error}")
     return welcome

@@ -16,6 +16,22 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "footplate.interfaces.cli.history:history_group",
         "Sessions from elsewhere: list, read, go on with them.",
     ),
+    "attach": ("footplate.interfaces.cli.chat.command:attach_command", "Go on with a session in this terminal."),
+    "sessions": ("footplate.interfaces.cli.sessions:sessions_group", "Sessions of a service: list, open, drive, end."),
+    "requests": (
+        "footplate.interfaces.cli.requests:requests_group",
+        "What waits for you in all sessions: list, watch, answer.",
+    ),
+    "usage": ("footplate.interfaces.cli.usage:usage_command", "What sessions have used: turns, tokens, money."),
+    "models": ("footplate.interfaces.cli.offers:models_command", "The models that engines offer."),
+    "credentials": (
+        "footplate.interfaces.cli.offers:credentials_command",
+        "Where credentials of agents lie; never their values.",
+    ),
+    "files": ("footplate.interfaces.cli.files:files_group", "Files on the machine of a service."),
+    "ps": ("footplate.interfaces.cli.ps:ps_group", "Processes of a service: list, run, start, follow, stop."),
+    "tokens": ("footplate.interfaces.cli.tokens:tokens_group", "Tokens of a service: make, list, take back."),
+    "api": ("footplate.interfaces.cli.api:api_command", "Any call of the HTTP API."),
     "init": ("footplate.interfaces.cli.projects:init_command", "Give the repository of this folder a short name."),
     "projects": (
         "footplate.interfaces.cli.projects:projects_group",
@@ -25,6 +41,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "footplate.interfaces.cli.worktrees:worktrees_group",
         "The branches of projects on the disk: list, remove, collect.",
     ),
+    "config": ("footplate.interfaces.cli.config:config_group", "The settings: look, change, check."),
     "doctor": (
         "footplate.interfaces.cli.doctor:doctor_command",
         "Say what runs, what is kept and what is wrong.",
@@ -36,6 +53,16 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "version": ("footplate.interfaces.cli.version:version_command", "Say which version this is."),
 }
 """Name -> where the command lives, and the line that the root's help shows for it."""
+
+
+PARTS: dict[str, str] = {}
+"""What commands use of other surfaces, and where it lives; named by `footplate.main`, as those are strangers here."""
+
+
+def load_part(name: str) -> object:
+    """The part of that name."""
+    module, _, attribute = PARTS[name].partition(":")
+    return getattr(import_module(module), attribute)
 
 
 class LazyGroup(click.Group):

@@ -11,6 +11,10 @@ import msgspec
 
 from footplate.config.places import data_folder
 from footplate.errors import LockHeld
+from footplate.events.ids import SessionId
+from footplate.events.model import SessionState
+from footplate.interfaces.cli.client import SOCKET_NAME as LOCAL_SOCKET
+from footplate.interfaces.cli.client import answers, open_client
 from footplate.interfaces.cli.failing import guarded_run
 from footplate.interfaces.cli.lines import clip
 from footplate.interfaces.cli.projects import as_json_option, open_projects
@@ -42,8 +46,50 @@ async def _session_rows() -> tuple[SessionRow, ...]:
         async with await SqliteStore.open(data / "store") as store:
             return tuple([row async for row in all_rows(store)])
     except LockHeld:
+        if await answers(data / LOCAL_SOCKET):
+            return await _rows_of_service()
         async with LinkBackend.open(data / SOCKET_NAME) as backend:
             return await backend.sessions()
+
+
+class _Row(msgspec.Struct, frozen=True, kw_only=True):
+    """A session as the API lists it, as far as a worktree can be of interest to it."""
+
+    id: SessionId
+    state: SessionState
+    cwd: str
+    updated_at: float
+    attached: bool
+    open_requests: int
+
+
+class _Rows(msgspec.Struct, frozen=True, kw_only=True):
+    sessions: tuple[_Row, ...]
+    after: str | None = None
+
+
+async def _rows_of_service() -> tuple[SessionRow, ...]:
+    """Every session of the service that runs here."""
+    found: list[SessionRow] = []
+    async with open_client() as client:
+        for archived in ("0", "1"):
+            after: str | None = ""
+            while after is not None:
+                query = {"after": after, "limit": 500, "archived": archived}
+                page = await client.get("/api/sessions", _Rows, query)
+                after = page.after
+                found += [
+                    SessionRow(
+                        session=each.id,
+                        state=each.state,
+                        cwd=each.cwd,
+                        updated_at=each.updated_at,
+                        attached=each.attached,
+                        open_requests=each.open_requests,
+                    )
+                    for each in page.sessions
+                ]
+    return tuple(found)
 
 
 def _with_worktrees(work: Callable[[Worktrees, tuple[SessionRow, ...]], Awaitable[T]]) -> T:

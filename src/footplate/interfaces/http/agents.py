@@ -140,7 +140,11 @@ class AgentsQuery(msgspec.Struct, frozen=True, kw_only=True):
 @routes.get("/v1/agents", scope="read", summary="Every agent that this server knows", answer=AgentList)
 async def list_agents(call: Call, query: AgentsQuery) -> AgentList:
     return AgentList(
-        agents=tuple(await asyncio.gather(*(_describe(call, name, config=query.config) for name in engine_names())))
+        agents=tuple(
+            await asyncio.gather(
+                *(_describe(call, name, config=query.config) for name in engine_names(call.api.settings))
+            )
+        )
     )
 
 
@@ -261,7 +265,7 @@ class EngineList(msgspec.Struct, frozen=True, kw_only=True):
 
 @routes.get("/api/engines", scope="read", summary="Every engine, with all that it says of itself", answer=EngineList)
 async def list_engines(call: Call) -> EngineList:
-    engines = await asyncio.gather(*(_describe_engine(call, name) for name in engine_names()))
+    engines = await asyncio.gather(*(_describe_engine(call, name) for name in engine_names(call.api.settings)))
     return EngineList(engines=tuple(engines), default=call.api.settings.default_engine)
 
 
@@ -300,7 +304,7 @@ class ModelList(msgspec.Struct, frozen=True, kw_only=True):
 @routes.get("/api/models", scope="read", summary="The models that can be asked for", answer=ModelList)
 async def list_models(call: Call) -> ModelList:
     found: list[ModelEntry] = []
-    for name in engine_names():
+    for name in engine_names(call.api.settings):
         engine = call.api.engine(name)
         for option in engine.choices(call.api.services.environ) if isinstance(engine, Described) else ():
             if option.category == "model":
@@ -329,7 +333,7 @@ class CredentialList(msgspec.Struct, frozen=True, kw_only=True):
 )
 async def list_credentials(call: Call) -> CredentialList:
     found: list[CredentialEntry] = []
-    for name in engine_names():
+    for name in engine_names(call.api.settings):
         engine = call.api.engine(name)
         if isinstance(engine, Described):
             there = engine.credentials(call.api.services.environ)

@@ -24,15 +24,18 @@ from footplate.interfaces.http.routing import Route
 from footplate.runtime.access import Access
 from footplate.runtime.children import Children
 from footplate.runtime.hub import Hub
+from footplate.runtime.notify import Notifier
+from footplate.runtime.push import Push
 from footplate.runtime.service import Service
 from footplate.runtime.services import Services
+from footplate.runtime.usage import UsageBook
 from footplate.store.base import Store
 
 
 class Api:
     """The services of one server."""
 
-    def __init__(self, service: Service, access: Access, *, children: Children) -> None:
+    def __init__(self, service: Service, access: Access, *, children: Children, push: Push) -> None:
         self.hub: Hub = service.hub
         self.services: Services = service.services
         self.store: Store = service.services.store
@@ -41,6 +44,8 @@ class Api:
         self.access = access
         self.files = Files(Grounds.of(self.services.environ.get("HOME") or "/", self.settings.files.roots))
         self.children = children
+        self.push = push
+        self.usage = UsageBook(self.store)
         self.meters = Meters()
         self.attention = Attention(self.store)
         self.started_at = time.time()
@@ -53,7 +58,7 @@ class Api:
     def engine(self, name: str) -> Engine:
         """The engine of that name; the same each time, so that what it has looked up once it need not ask again."""
         if name not in self._engines:
-            self._engines[name] = make_engine(name, self.settings.engines)
+            self._engines[name] = make_engine(name, self.settings)
         return self._engines[name]
 
     def at_stop(self, end: Callable[[], None]) -> Callable[[], None]:
@@ -85,7 +90,9 @@ async def open_api(service: Service, access: Access) -> AsyncIterator[Api]:
                 leaving=lambda: service.leaving,
             )
         )
-        api = Api(service, access, children=children)
+        push = await stack.enter_async_context(Push.open(services.store, access, service.settings.push))
+        await stack.enter_async_context(Notifier.open(services, teller=push))
+        api = Api(service, access, children=children, push=push)
         api.attention.follow(service.services.bulletin.subscribe)
         stack.push_async_callback(api.attention.close)
         stack.push_async_callback(api.acp.close)

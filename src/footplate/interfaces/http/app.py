@@ -65,6 +65,7 @@ RESOURCES: Final = (
     "tokens",
     "history",
     "overview",
+    "push",
     "projects",
     "agents",
     "folder_config",
@@ -77,6 +78,7 @@ RESOURCES: Final = (
     "acp_servers",
     "acp_rpc",
     "acp_remote",
+    "ui",
 )
 """The modules of resources, each with its `routes`."""
 

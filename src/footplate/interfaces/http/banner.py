@@ -93,9 +93,9 @@ async def find_engines(settings: Settings, environ: Mapping[str, str]) -> tuple[
 
     async def look(name: str) -> str:
         try:
-            found = await make_engine(name, settings.engines).locate(environ)
+            found = await make_engine(name, settings).locate(environ)
         except FootplateError as problem:
             return f"{name}: {problem.title.lower()}"
         return f"{name} {found.version}" + (f" ({found.program})" if found.program else "")
 
-    return tuple(await asyncio.gather(*map(look, engine_names())))
+    return tuple(await asyncio.gather(*map(look, engine_names(settings))))

@@ -5,16 +5,24 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import secrets
 import signal
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, contextmanager
+from importlib import import_module
+from pathlib import Path
 from typing import Final, TypeVar
 
 import click
 
+from footplate.config.places import data_folder
+from footplate.config.running import Running, remove_running, write_running
 from footplate.config.settings import Settings, load_settings
-from footplate.errors import ConfigError, FootplateError, RequestError
+from footplate.errors import ConfigError, FootplateError, InvalidValue, RequestError
+from footplate.host.table import start_time
+from footplate.interfaces.http import daemon
 from footplate.interfaces.http.api import open_api
 from footplate.interfaces.http.app import build_app
 from footplate.interfaces.http.banner import (
@@ -26,7 +34,10 @@ from footplate.interfaces.http.banner import (
     render_leaving,
     render_start,
 )
+from footplate.interfaces.http.daemon_commands import logs_command, status_command, stop_command, unit_command
 from footplate.interfaces.http.guard import Cors
+from footplate.interfaces.http.local import SOCKET_NAME as LOCAL_SOCKET
+from footplate.interfaces.http.local import serve_local
 from footplate.interfaces.http.operator import DEFAULT_PORT, Wanted, check_wanted, open_access
 from footplate.interfaces.http.request_log import LineFormatter
 from footplate.interfaces.http.serving import Listening, Tls, bind, listen
@@ -34,6 +45,7 @@ from footplate.runtime.notify import Notifier
 from footplate.runtime.service import Service, open_service
 from footplate.runtime.tenancy import open_doors
 from footplate.runtime.worktrees import Worktrees, all_rows
+from footplate.version import __version__
 
 FAILED: Final = 1
 USAGE: Final = 2
@@ -44,7 +56,9 @@ NOISY: Final = ("uvicorn.error", "websockets")
 F = TypeVar("F", bound=Callable[..., object])
 
 
-async def run_server(wanted: Wanted, environ: Mapping[str, str], settings: Settings) -> None:
+async def run_server(
+    wanted: Wanted, environ: Mapping[str, str], settings: Settings, beside: Sequence[str] = ()
+) -> None:
     """Open everything, take calls, and stop in order when a signal comes."""
     async with AsyncExitStack() as stack:
         listening = bind(wanted.host, wanted.port)
@@ -56,20 +70,50 @@ async def run_server(wanted: Wanted, environ: Mapping[str, str], settings: Setti
         api = await stack.enter_async_context(open_api(service, entry.access))
         app = build_app(api, wanted.doors(settings.http.allowed_hosts))
         server = await stack.enter_async_context(listen(app, api, listening, tls=wanted.tls))
+        await stack.enter_async_context(serve_local(api, service.data / LOCAL_SOCKET))
         signals = _stop_by_signal(server)
         url = reachable_url(server.url, wanted.host)
         click.echo(render_start(url, data=str(service.data), token=entry.token, line=entry.line))
         if wanted.no_token and wanted.public:
             click.echo(WARNING, err=True)
+        if wanted.keep:
+            stack.enter_context(_recorded(service.data, server, wanted))
         click.echo(f"  engines  {'; '.join(await find_engines(settings, environ))}")
         for told in render_found(service, api.children.rejoined):
             click.echo(told)
+        for name in beside:
+            module, _, attribute = name.partition(":")
+            surface = getattr(import_module(module), attribute)
+            told = await stack.enter_async_context(surface(service, settings, environ))
+            if told:
+                click.echo(f"  {told}")
         if settings.runtime.worktree_days is not None:
             worktrees = Worktrees(service.services.projects)
             rows = [row async for row in all_rows(service.services.store)]
             click.echo(f"  {render_collected(await worktrees.collect(rows, days=settings.runtime.worktree_days))}")
         number = await signals.get()
         await _stop(service, api.children.running, wanted.drain, number)
+
+
+@contextmanager
+def _recorded(data: Path, server: Listening, wanted: Wanted) -> Iterator[None]:
+    """Tell others of the same person where the server is, for as long as it listens."""
+    pid = os.getpid()
+    running = Running(
+        pid=pid,
+        start_time=start_time(pid) or 0,
+        url=server.url,
+        version=__version__,
+        started_at=time.time(),
+        token=wanted.local,
+        verify=wanted.tls.cert if wanted.tls else "",
+        options=tuple(sys.argv[2:]),
+    )
+    write_running(data, running)
+    try:
+        yield
+    finally:
+        remove_running(data, pid)
 
 
 async def _stop(service: Service, processes: int, drain: float | None, number: signal.Signals) -> None:
@@ -140,7 +184,7 @@ def _serve(wanted: Wanted) -> None:
         settings = load_settings(environ)
         check_wanted(wanted)
         set_up_logging(wanted.log_level, settings)
-        asyncio.run(run_server(wanted, environ, settings))
+        asyncio.run(run_server(wanted, environ, settings, click.get_current_context().obj or ()))
     except FootplateError as problem:
         click.echo(f"footplate: {problem}", err=True)
         sys.exit(USAGE if isinstance(problem, RequestError | ConfigError) else FAILED)
@@ -159,10 +203,15 @@ def _wanted(*, insecure: bool, tls_cert: str, tls_key: str, **given: object) -> 
     return Wanted(insecure=insecure, tls=tls, cors=cors, **given)  # type: ignore[arg-type]
 
 
-@click.command("serve", short_help="Serve sessions over HTTP.")
+@click.group("serve", invoke_without_command=True, short_help="Serve sessions over HTTP.")
 @_options
 @click.option("--insecure-no-token", is_flag=True, help="Ask for no token although others can reach the address.")
-def serve_command(insecure_no_token: bool, **given: object) -> None:
+@click.option("--detach", is_flag=True, help="Run in the background; its log is server.log in the data folder.")
+@click.option("--replace", is_flag=True, help="Take over from the server that runs here; its agents go on.")
+@click.pass_context
+def serve_command(
+    context: click.Context, /, insecure_no_token: bool, detach: bool, replace: bool, **given: object
+) -> None:
     """Serve sessions over HTTP, for programs, editors and the web page, until Ctrl-C.
 
     A token is asked for unless you say otherwise. The first start makes one and shows its link once; only
@@ -175,10 +224,32 @@ def serve_command(insecure_no_token: bool, **given: object) -> None:
     Examples:
       footplate serve
       footplate serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem
+      footplate serve --detach && footplate serve status
+      footplate serve --replace --detach
     """
+    if context.invoked_subcommand is not None:
+        return
     if insecure_no_token:
         given["no_token"] = True
-    _serve(_wanted(insecure=insecure_no_token, keep=True, **given))  # type: ignore[arg-type]
+    wanted = _wanted(insecure=insecure_no_token, keep=True, local=secrets.token_urlsafe(32), **given)  # type: ignore[arg-type]
+    try:
+        check_wanted(wanted)
+        if replace and (before := daemon.find_running(data_folder(os.environ))) is not None:
+            daemon.stop_running(os.environ)
+            click.echo(f"the server before, {before.url} (pid {before.pid}), has ended; its agents go on")
+        if detach:
+            options = [each for each in sys.argv[2:] if each not in ("--detach", "--replace")]
+            for line in daemon.start_detached(os.environ, options):
+                click.echo(line)
+            return
+    except FootplateError as problem:
+        click.echo(f"footplate: {problem}", err=True)
+        sys.exit(USAGE if isinstance(problem, InvalidValue) else FAILED)
+    _serve(wanted)
+
+
+for _command in (stop_command, status_command, logs_command, unit_command):
+    serve_command.add_command(_command)
 
 
 @click.command("server", short_help="The same, as launchers of the sandbox-agent SDK call it.")

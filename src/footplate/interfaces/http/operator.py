@@ -32,6 +32,8 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     tls: Tls | None = None
     cors: Cors = Cors()
     log_level: str = "warning"
+    local: str = ""
+    """A token for others of the same person on this machine, known to this process and to nobody after it."""
     drain: float | None = None
     """End with the agents: how many seconds the turns that run are waited for. None: they go on without us."""
 
@@ -70,7 +72,7 @@ async def open_access(store: Store, wanted: Wanted) -> Entry:
     """The tokens of this server: the operator's own, none, or one that is made at the first start and kept by hash."""
     if wanted.no_token:
         return Entry(access=await Access.load(store, open_to_all=True), line="no token is asked for")
-    access = await Access.load(store, chosen=wanted.token)
+    access = await Access.load(store, chosen=wanted.token, local=wanted.local)
     if wanted.token:
         return Entry(access=access, line="the one you gave")
     own = [record for record in access.list() if record.name == OWN_TOKEN]

@@ -135,6 +135,8 @@ async def listen(app: App, api: Api, listening: socket.socket, *, tls: Tls | Non
 
 
 def _url(listening: socket.socket, *, tls: Tls | None) -> str:
+    if listening.family == socket.AF_UNIX:
+        return "http://localhost"
     host, port = listening.getsockname()[:2]
     name = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
     return f"{'https' if tls else 'http'}://{name}:{port}"

@@ -80,7 +80,9 @@ class LimitedProtocol(HttpToolsProtocol):
         self._hangup = self.loop.create_future()
         # asyncio does this only for sockets that were made with the protocol's number; else an answer waits 40 ms
         # for the acknowledgement of its own head.
-        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection = transport.get_extra_info("socket")
+        if connection.family != socket.AF_UNIX:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._expect_head()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -17,13 +17,13 @@ from footplate.acp.failures import Failure, failure_of, unknown_method
 from footplate.acp.jsonrpc import Envelope, RpcId
 from footplate.acp.schema.sessions import CancelNotification
 from footplate.errors import FootplateError
-from footplate.events.ids import SessionId
-from footplate.runtime.acp.client import CancelRequest, Client, Manner, Send
+from footplate.runtime.acp.client import CancelRequest, Client, Manner, Pending, Send
 from footplate.runtime.acp.methods import METHODS
 from footplate.runtime.acp.room import Reply, Room, read_params, session_of
 from footplate.runtime.acp.vendor import EXTENSIONS
 from footplate.runtime.hub import Hub
 from footplate.runtime.services import Services
+from footplate.store.values import RequestFilter
 
 BROKEN = Failure(jsonrpc.INTERNAL_ERROR, "Internal error: something of ours broke; the log says what")
 log = logging.getLogger(__name__)
@@ -118,7 +118,7 @@ class AcpAgent:
         try:
             if envelope.method == "session/cancel":
                 async with self._lane(envelope):
-                    seat = self._room.seats.get(SessionId(read_params(envelope, CancelNotification).session_id))
+                    seat = self._room.seats.get(self._room.known(read_params(envelope, CancelNotification).session_id))
                     if seat is not None:
                         await seat.cancel()
             elif envelope.method == "$/cancel_request":
@@ -133,7 +133,8 @@ class AcpAgent:
                 await seat.cancel()
 
     async def _answered(self, envelope: Envelope) -> None:
-        pending = self._client.answered(jsonrpc.id_of(envelope))
+        name = jsonrpc.id_of(envelope)
+        pending = self._client.answered(name) or await self._asked_before(name)
         seat = self._room.seats.get(pending.session) if pending is not None else None
         if pending is None or seat is None:
             log.info("a response that nobody waits for: %r", envelope.id)
@@ -142,3 +143,14 @@ class AcpAgent:
             await seat.take(pending, envelope)
         except FootplateError as problem:
             log.warning("an answer could not be used: %s", problem)
+
+    async def _asked_before(self, name: RpcId) -> Pending | None:
+        """What the client was asked by the service before this one, if it is still open."""
+        request = self._client.asked_before(name)
+        if request is None:
+            return None
+        rows = (await self._room.hub.requests(RequestFilter(request=request, states=("open",)))).items
+        if not rows:
+            return None
+        seat = await self._room.seat(rows[0].session)
+        return seat.pending(request)

@@ -28,6 +28,12 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
     extensions: bool = False
     """Have the `_sandboxagent/...` methods, and tell of a session's end and of unreadable lines by them."""
 
+    command: tuple[str, ...] = ()
+    """How the client started us, where it can do so again in a terminal for a login."""
+
+    adopts: bool = False
+    """Open sessions that the agent's own program has, and make them ours."""
+
     all_engines: bool = False
     """List the sessions of every engine, not only of the connection's own."""
 
@@ -48,7 +54,8 @@ class Pending(msgspec.Struct, frozen=True):
 class Client:
     """Writes to one client; one message never stands inside another.
 
-    The ids of what it is asked are not those of another connection: a late answer never means another request.
+    The ids of what it is asked are not those of another connection: a late answer never means another request. Each
+    names the request that it is about, so that an answer is understood though the service was started anew meanwhile.
     """
 
     def __init__(self, send: Send) -> None:
@@ -67,13 +74,18 @@ class Client:
     def ask(self, session: SessionId, asked: Asked) -> bytes:
         """The message that asks; its answer is expected from here on."""
         self._numbers += 1
-        name = f"ask-{self._series}-{self._numbers}"
+        name = f"ask-{self._series}-{self._numbers}-{asked.request.id}"
         self._asked[name] = Pending(session, asked)
         return jsonrpc.encode_request(name, asked.method, asked.params)
 
     def answered(self, rpc_id: RpcId) -> Pending | None:
         """What the client's response is to; None when nobody waits for it any more."""
         return self._asked.pop(rpc_id, None)
+
+    def asked_before(self, rpc_id: RpcId) -> RequestId | None:
+        """The request that a client was asked about by an earlier service; None for an id of ours, or of nobody's."""
+        kind, series, _, request = (str(rpc_id).split("-", 3) + [""] * 3)[:4]
+        return RequestId(request) if kind == "ask" and series != self._series and request else None
 
     def drop(self, request: RequestId) -> list[bytes]:
         """The request needs no answer of this client any more; the messages that tell it so."""

@@ -57,7 +57,7 @@ class Connections:
 
     def agents(self) -> tuple[str, ...]:
         """Everything that can stand behind a connection."""
-        return (*engine_names(), *self._services.settings.acp_agents)
+        return engine_names(self._services.settings)
 
     async def open(self, name: str, agent: str) -> Connection:
         """The connection of that name, new or known. Raises `UnknownEngine`, or `Conflict` for another agent."""

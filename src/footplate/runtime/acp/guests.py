@@ -19,15 +19,15 @@ from footplate.runtime.service import Service
 
 SOCKET_NAME: Final = "acp.sock"
 VERSION: Final = 1
-EDITOR: Final = Manner(surface="editor")
 Role = Literal["service", "chat", "editor"]
 """What the owner is: a service comes back when it is restarted, the others are gone for good when they end."""
 
 
 class Hello(msgspec.Struct, frozen=True, kw_only=True):
-    """The first line of a guest."""
+    """The first line of a guest. `command` is how its editor started it."""
 
     engine: str
+    command: tuple[str, ...] = ()
     version: int = VERSION
 
 
@@ -58,7 +58,9 @@ class Guests:
             hello = msgspec.json.decode(await reader.readline(), type=Hello)
             if hello.version != VERSION:
                 raise ProtocolError("an editor", f"it speaks version {hello.version} of the link, this one {VERSION}")
-            agent = AcpAgent(self._service.hub, self._service.services, hello.engine, send, EDITOR)
+            agent = AcpAgent(
+                self._service.hub, self._service.services, hello.engine, send, editor_manner(hello.command)
+            )
         except (msgspec.DecodeError, FootplateError) as problem:
             await send([write_line(msgspec.structs.replace(welcome, error=str(problem)))])
             return
@@ -68,6 +70,11 @@ class Guests:
                 await agent.receive(line)
         finally:
             await agent.close()
+
+
+def editor_manner(command: tuple[str, ...]) -> Manner:
+    """How editors are served that start us as a command."""
+    return Manner(surface="editor", adopts=True, command=command)
 
 
 def write_line(message: Hello | Welcome) -> bytes:

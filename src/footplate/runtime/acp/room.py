@@ -10,6 +10,7 @@ import msgspec
 from footplate.acp.failures import invalid_params
 from footplate.acp.jsonrpc import Envelope, RpcId
 from footplate.acp.profile import Profile
+from footplate.acp.session_meta import RawMessages
 from footplate.acp.wire import Wire
 from footplate.engines.base import Engine
 from footplate.engines.catalog import make_engine
@@ -51,28 +52,46 @@ class Room:
     def __init__(self, hub: Hub, services: Services, engine: str, client: Client, manner: Manner) -> None:
         self.hub = hub
         self.services = services
-        self.engine: Engine = make_engine(engine, services.settings.engines)
+        self.engine: Engine = make_engine(engine, services.settings)
         self.manner = manner
         self.client = client
         self.profile = Profile(claude_code=engine == "claude")
         self.seats: dict[SessionId, Seat] = {}
+        self.logins: tuple[str, ...] = ()
+        """The ways to log in that were offered."""
+        self.env: dict[str, str] = {}
+        """Variables for every session that this client opens."""
+        self._names: dict[str, SessionId] = {}
         self._closed = False
 
     async def seat(self, session: str) -> Seat:
         """The session as this client has it; one that it names for the first time is taken up where it stands."""
-        found = self.seats.get(SessionId(session))
+        found = self.seats.get(self.known(session))
         if found is None:
-            live = await self.hub.get(SessionId(session))
+            live = await self.hub.get(self.known(session))
             found = await self.take_seat(live, after=live.view().last_seq)
         return found
 
-    async def take_seat(self, session: Session, *, after: int, replayed: int = 0) -> Seat:
-        """Follow a session from a number on, in place of how the client followed it before."""
+    def known(self, name: str) -> SessionId:
+        """The session that the client knows by that name."""
+        return self._names.get(name, SessionId(name))
+
+    async def take_seat(
+        self, session: Session, *, after: int, replayed: int = 0, name: str = "", raw: RawMessages | None = None
+    ) -> Seat:
+        """Follow a session from a number on, in place of how the client followed it before.
+
+        `name` is what the client calls it, where that is not its id; `raw` chooses lines that it sees as they are.
+        """
         if self._closed:
             raise SessionOver(session.id)
         before = self.seats.pop(session.id, None)
-        seat = Seat(session, self.client, self.profile, self.manner, after=after, replayed=replayed)
+        seat = Seat(session, self.client, self.profile, self.manner, after=after, replayed=replayed, name=name)
+        if raw is not None:
+            seat.read_along(self.services.taps, raw)
         self.seats[session.id] = seat
+        if name:
+            self._names[name] = session.id
         if before is not None:
             seat.prompts |= before.prompts
             before.prompts.clear()

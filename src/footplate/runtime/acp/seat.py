@@ -27,16 +27,19 @@ from footplate.acp.schema.updates import (
     SessionNotification,
     SessionUpdate,
 )
+from footplate.acp.session_meta import RawMessages
 from footplate.errors import AlreadyAnswered, FootplateError, UnknownRequest
 from footplate.events import model as m
 from footplate.events.content import ContentBlock
-from footplate.events.ids import PromptId
+from footplate.events.ids import PromptId, RequestId, SessionId
 from footplate.events.model import Event, Unknown
 from footplate.events.requests import Answer, Decline, Deny, Request
+from footplate.runtime.acp.along import Along
 from footplate.runtime.acp.client import Client, Manner, Pending
 from footplate.runtime.acp.extensions import ended_notice, exit_notice, unparsed_notice
 from footplate.runtime.log import Delivery
 from footplate.runtime.session import Session
+from footplate.runtime.taps import Taps
 
 CHOICE_S = 5.0
 """How long an engine may take to tell that an option has changed, once it has taken the change."""
@@ -51,9 +54,20 @@ class Seat:
     """A session on a connection. `after` is where its reading begins; up to `replayed` it tells the past."""
 
     def __init__(
-        self, session: Session, client: Client, profile: Profile, manner: Manner, *, after: int, replayed: int = 0
+        self,
+        session: Session,
+        client: Client,
+        profile: Profile,
+        manner: Manner,
+        *,
+        after: int,
+        replayed: int = 0,
+        name: str = "",
     ) -> None:
+        """`name` is what the client calls the session, where that is not its id."""
         self.session = session
+        self._name = SessionId(name) if name else session.id
+        self._along: Along | None = None
         self.encoder = Encoder(profile)
         self.prompts: dict[PromptId, RpcId] = {}
         self._client = client
@@ -144,8 +158,22 @@ class Seat:
         else:
             await self._answer(asked.request, outcome)
 
+    def read_along(self, taps: Taps, wanted: RawMessages) -> None:
+        """Have the client see lines of the agent as they are, too."""
+        self._along = Along(self._name, self._client, wanted)
+        self._along.follow(taps, self.session.id)
+
+    def pending(self, request: RequestId) -> Pending | None:
+        """An open request of the session as the client is asked about it."""
+        for held in self.session.view().requests:
+            if held.request.id == request and held.state == "open":
+                return Pending(self.session.id, ask(self._name, held.request, self._profile, self.encoder.tools))
+        return None
+
     async def close(self) -> None:
         """The client does not follow the session any more; the session goes on."""
+        if self._along is not None:
+            await self._along.close()
         self._subscription.close()
         self._pump.cancel()
         await asyncio.wait((self._pump,))
@@ -158,11 +186,11 @@ class Seat:
         if response.error is not None or response.result is None:
             if response.error is not None and response.error.code == METHOD_NOT_FOUND and asked.method != PERMISSION:
                 plainer = msgspec.structs.replace(self._profile, forms=False, questions=False)
-                return ask(self.session.id, asked.request, plainer, self.encoder.tools)
+                return ask(self._name, asked.request, plainer, self.encoder.tools)
             words = response.error.message if response.error is not None else "no result"
             return Unanswered(f"{NOT_SHOWN} ({words})", failed=True)
         try:
-            return take(self.session.id, asked, response.result, self.encoder.tools)
+            return take(self._name, asked, response.result, self.encoder.tools)
         except msgspec.ValidationError as problem:
             return Unanswered(f"{NOT_SHOWN} ({problem})", failed=True)
 
@@ -225,7 +253,7 @@ class Seat:
         return [self._notify(update) for update in (coalesce(updates) if self._profile.coalesce else updates)]
 
     def _notify(self, update: SessionUpdate) -> bytes:
-        params = SessionNotification(session_id=self.session.id, update=update)
+        params = SessionNotification(session_id=self._name, update=update)
         return jsonrpc.encode_notification("session/update", params)
 
     async def _beside(self, event: Event, *, past: bool) -> list[bytes]:
@@ -256,14 +284,14 @@ class Seat:
             case m.EngineDetached() if self._manner.adapter and (event.exit_code or event.signal):
                 return [exit_notice(event)]
             case m.Unparsed():
-                return unparsed_notice(self.session.id, event, self._manner)
+                return unparsed_notice(self._name, event, self._manner)
             case m.SessionClosed() if self._manner.extensions:
-                return [ended_notice(self.session.id, event.reason)]
+                return [ended_notice(self._name, event.reason)]
             case _:
                 return []
 
     def _ask(self, request: Request) -> bytes:
-        return self._client.ask(self.session.id, ask(self.session.id, request, self._profile, self.encoder.tools))
+        return self._client.ask(self.session.id, ask(self._name, request, self._profile, self.encoder.tools))
 
     def _settle(self, prompt: PromptId, event: m.TurnEnded | m.PromptWithdrawn) -> list[bytes]:
         """The answer to a prompt of this client; none to one of somebody else."""

@@ -51,6 +51,9 @@ class Person:
     ) -> Bubble:
         """Write a message; `raw` is what it carries beside the text."""
         number = reply_to.id if isinstance(reply_to, Bubble) else reply_to
+        return await self._put(text, number, topic, raw)
+
+    async def _put(self, text: str, reply_to: int | None, topic: int | None, raw: dict[str, object]) -> Bubble:
         if text.startswith("/"):
             length = len(text.split(maxsplit=1)[0])
             raw = {"entities": [{"type": "bot_command", "offset": 0, "length": length}], **raw}
@@ -60,13 +63,17 @@ class Person:
             chat=self.chat,
             sender=self.user,
             text=text,
-            reply_to=number,
+            reply_to=reply_to,
             topic=topic,
             raw=raw,
         )
         self._bots.world.add(bubble)
         await self._bots.updates.push("message", self._bots.world.message(bubble))
         return bubble
+
+    async def send(self, **raw: object) -> Bubble:
+        """A message that is more than text: a file, a picture, a recording; as the Bot API tells it."""
+        return await self._put("", None, None, raw)
 
     async def press(self, label: str, *, on: Bubble | None = None, data: str = "") -> str:
         """Press the button that says so, on that message or on the last that has it; the id of the press."""

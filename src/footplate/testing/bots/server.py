@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
 from collections.abc import Callable
 from typing import Final, Self
@@ -43,7 +44,7 @@ class ScriptedBots:
         callback_ttl_s: float = 15.0,
         username: str = "footplate_bot",
     ) -> None:
-        self.token = f"{BOT}:scripted"
+        self.token = f"{BOT}:{secrets.token_hex(8)}"
         self.username = username
         self.world = World(BOT)
         self.updates = Updates()

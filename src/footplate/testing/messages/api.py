@@ -8,14 +8,14 @@ from typing import Protocol
 
 import msgspec
 
-from footplate.testing.messages.asked import Asked
 from footplate.testing.messages.catalog import DEFAULT_MODELS, Model, as_model, page_of
+from footplate.testing.messages.dialect import Dialect, find_dialect
 from footplate.testing.messages.journal import Entry, Journal
 from footplate.testing.messages.refusal import refuse
-from footplate.testing.messages.reply import Reply, compose_reply, digest
+from footplate.testing.messages.reply import compose_reply, digest
 from footplate.testing.messages.script import Due, ScriptError, due_step
 from footplate.testing.messages.step import Step
-from footplate.testing.messages.stream import Stream, plain_message, plan_stream
+from footplate.testing.messages.stream import Stream
 from footplate.testing.messages.wire import HttpAnswer, HttpRequest, encode_chunk, encode_head
 
 _BLOCK = 1 << 14
@@ -50,8 +50,9 @@ class ScriptedApi:
 
     async def _public(self, request: HttpRequest, entry: Entry, out: Outlet) -> None:
         route = (request.method, request.path.rstrip("/") or "/")
-        if route == ("POST", "/v1/messages"):
-            await self._messages(request, entry, out)
+        dialect = find_dialect(*route)
+        if dialect is not None:
+            await self._ask(request, entry, out, dialect)
             return
         match route:
             case ("HEAD" | "GET", "/" | "/api/hello"):
@@ -66,9 +67,9 @@ class ScriptedApi:
                 answer = refuse(404, f"no such path: {request.method} {request.path}")
         await _send_entry(out, request, entry, answer)
 
-    async def _messages(self, request: HttpRequest, entry: Entry, out: Outlet) -> None:
+    async def _ask(self, request: HttpRequest, entry: Entry, out: Outlet, dialect: Dialect) -> None:
         try:
-            asked = msgspec.json.decode(request.body, type=Asked)
+            asked = dialect.read(request)
             entry.asks(asked)
             due = due_step(asked, agent=request.headers.get("x-claude-code-agent-id", ""))
             entry.follows(due)
@@ -84,11 +85,11 @@ class ScriptedApi:
         if refusal is not None:
             await _send_entry(out, request, entry, refusal)
         elif asked.stream:
-            await _stream(out, entry, reply, due.step, headers)
+            await _stream(out, entry, dialect.stream(reply, due.step), due.step, headers)
         elif due.step.hang is not False:
             await _hang()
         else:
-            await _send_entry(out, request, entry, HttpAnswer(headers=headers, body=plain_message(reply)))
+            await _send_entry(out, request, entry, HttpAnswer(headers=headers, body=dialect.plain(reply)))
 
     def _refusal(self, key: str, due: Due) -> HttpAnswer | None:
         error = due.step.error
@@ -148,8 +149,7 @@ class ScriptedApi:
         return HttpAnswer(body=b"{}")
 
 
-async def _stream(out: Outlet, entry: Entry, reply: Reply, step: Step, headers: dict[str, str]) -> None:
-    stream = plan_stream(reply, step)
+async def _stream(out: Outlet, entry: Entry, stream: Stream, step: Step, headers: dict[str, str]) -> None:
     entry.begins(200)
     fixed = {"content-type": "text/event-stream; charset=utf-8", "transfer-encoding": "chunked"}
     out.write(encode_head(200, fixed | {"cache-control": "no-cache"} | headers))
@@ -170,7 +170,7 @@ async def _send_events(out: Outlet, stream: Stream, *, pause: float) -> None:
     """Send the events: one by one with pauses before the deltas, or as fast as the client takes them."""
     block = bytearray()
     for event in stream.events:
-        if pause and event.name == "content_block_delta":
+        if pause and event.is_delta:
             await asyncio.sleep(pause)
         block += event.encode()
         if pause or len(block) > _BLOCK:

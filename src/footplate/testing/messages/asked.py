@@ -41,7 +41,10 @@ class Metadata(msgspec.Struct, frozen=True):
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """The body of POST /v1/messages; fields that play no part are ignored."""
+    """The body of POST /v1/messages; fields that play no part are ignored.
+
+    Requests of other APIs (`api`) are read into the same form: see `dialect`.
+    """
 
     model: str = ""
     messages: list[Message] = []
@@ -49,6 +52,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     tools: list[Tool] | None = None
     stream: bool | None = None
     metadata: Metadata | None = None
+    api: str = ""
 
     @property
     def client(self) -> str:

@@ -12,6 +12,7 @@ ChoreName = Literal["", "summary", "title"]
 
 SUMMARY = "<analysis>Scripted analysis.</analysis>\n<summary>Scripted summary.</summary>"
 TITLE = '{"title": "Scripted title"}'
+PLAIN_TITLE = "Scripted title"
 
 
 class Chore(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,9 +28,12 @@ def chore_of(asked: Asked) -> Chore | None:
 
     Claude compacts with the whole conversation less its last answer, so the last script would say its last
     step again; `/compact SCRIPT:[...]` is how a test gives the summary. A title is asked for with the
-    user's words, and so the user's script, in a `<session>` block.
+    user's words, and so the user's script, in a `<session>` block. Other agents ask for titles and the like with no
+    tools at hand; for the work itself they always have some.
     """
     text = asked.last_text()
+    if asked.api and not asked.tool_names:
+        return Chore(name="title", text=PLAIN_TITLE, takes_script=False)
     if "Your task is to create a detailed summary of the conversation" in text:
         return Chore(name="summary", text=SUMMARY, takes_script=True)
     if text.startswith("<session>") and not asked.tool_names:

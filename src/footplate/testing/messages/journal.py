@@ -12,6 +12,7 @@ import msgspec
 
 from footplate.testing.messages.asked import Asked
 from footplate.testing.messages.chore import ChoreName
+from footplate.testing.messages.dialect import find_dialect
 from footplate.testing.messages.script import Due
 from footplate.testing.messages.wire import HttpRequest
 
@@ -49,7 +50,7 @@ class LoggedRequest(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def asks_model(self) -> bool:
         """Whether the model was asked for its next words: not a chore, not a look at the server."""
-        return self.method == "POST" and self.path == "/v1/messages" and not self.chore
+        return find_dialect(self.method, self.path) is not None and not self.chore
 
 
 class Entry:

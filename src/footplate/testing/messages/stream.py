@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Literal
+from collections.abc import Iterator, Sequence
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -12,6 +12,15 @@ from footplate.testing.messages.step import Step
 
 Ending = Literal["answered", "hang", "cut"]
 _WITH_INPUT = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+
+
+class Sent(Protocol):
+    """One server-sent event, of whatever API; the pauses of a step lie before its deltas."""
+
+    @property
+    def is_delta(self) -> bool: ...
+
+    def encode(self) -> bytes: ...
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -23,6 +32,10 @@ class Event(msgspec.Struct, frozen=True):
     def name(self) -> str:
         return str(self.data["type"])
 
+    @property
+    def is_delta(self) -> bool:
+        return self.name == "content_block_delta"
+
     def encode(self) -> bytes:
         return b"event: %b\ndata: %b\n\n" % (self.name.encode(), msgspec.json.encode(self.data))
 
@@ -30,7 +43,7 @@ class Event(msgspec.Struct, frozen=True):
 class Stream(msgspec.Struct, frozen=True, kw_only=True):
     """The events to send and what comes after the last of them."""
 
-    events: list[Event]
+    events: Sequence[Sent]
     ending: Ending
 
 
@@ -41,6 +54,11 @@ def plan_stream(reply: Reply, step: Step) -> Stream:
     if fault is not None:
         error = {"type": fault.type, "message": fault.message}
         events = [*events[: fault.after], Event({"type": "error", "error": error})]
+    return cut_short(events, step)
+
+
+def cut_short(events: Sequence[Sent], step: Step) -> Stream:
+    """The events up to where the step has the connection closed or fall silent, if it does."""
     if step.cut is not None:
         return Stream(events=events[: step.cut], ending="cut")
     if step.hang is not False:

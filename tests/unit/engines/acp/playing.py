@@ -36,8 +36,11 @@ OPTIONS = Options(cwd="/project", asks=True)
 class Play:
     """One conversation and everything that came of it. `agent` is what the agent says to `initialize`."""
 
-    def __init__(self, options: Options = OPTIONS, *, agent: Json = AGENT) -> None:
-        self.conversation = AcpConversation("acp", options, Installed(engine="acp"))
+    def __init__(
+        self, options: Options = OPTIONS, *, agent: Json = AGENT, keys: tuple[str, ...] = (), auth_method: str = ""
+    ) -> None:
+        installed = Installed(engine="acp", keys=keys)
+        self.conversation = AcpConversation("acp", options, installed, auth_method=auth_method)
         self.events: list[Event] = []
         self.frames: list[Json] = []
         self._agent = agent

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from footplate.engines.base import Options
 from footplate.errors import InvalidValue, UnsupportedOption
@@ -24,7 +25,8 @@ from footplate.events.requests import Allow, Answer, Choose, Decline, Deny, Repl
 from footplate.events.tools import Choice, CommandDetail, Question, QuestionDetail
 from tests.unit.engines.acp.playing import Json, Play, assert_clean, call, progress, say
 
-R1 = RequestId("turn-1.r1")
+R1 = RequestId("turn-1.r1:5")
+Q1 = RequestId("turn-1.r1:6")
 C1 = ToolCallId("c1")
 OFFERED = [
     {"optionId": "forever", "name": "Always", "kind": "allow_always"},
@@ -298,11 +300,15 @@ COLOURS: Json = {
 
 def question(play: Play, **fields: Json) -> list[object]:
     schema = {"type": "object", "properties": fields or {"colour": COLOURS}}
-    return [*play.request(6, "elicitation/create", mode="form", message="Which?", requestedSchema=schema)]
+    events = play.request(6, "elicitation/create", mode="form", message="Which?", requestedSchema=schema)
+    return [
+        replace(event, request=replace(event.request, input=None)) if isinstance(event, RequestOpened) else event
+        for event in events
+    ]
 
 
 def asked(*questions: Question) -> list[object]:
-    return [RequestOpened(request=Request(id=R1, kind="question", title="Which?", questions=questions))]
+    return [RequestOpened(request=Request(id=Q1, kind="question", title="Which?", questions=questions))]
 
 
 def answered(**content: object) -> Json:
@@ -315,9 +321,9 @@ CHOICES = (Choice(label="Red", description="warm"), Choice(label="Blue"))
 def test_a_form_with_one_field_is_one_question() -> None:
     play = in_turn()
     assert question(play) == asked(Question(text="Which?", header="Colour", choices=CHOICES))
-    play.reply(R1, Reply(answers={"Which?": "Blue"}))
+    play.reply(Q1, Reply(answers={"Which?": "Blue"}))
     assert play.frames[-1] == answered(colour="b")
-    assert play.update(say("Blue it is"))[0] == RequestApplied(request=R1)
+    assert play.update(say("Blue it is"))[0] == RequestApplied(request=Q1)
 
 
 @pytest.mark.parametrize(
@@ -331,7 +337,7 @@ def test_a_form_with_one_field_is_one_question() -> None:
 def test_a_question_takes_a_choice_or_own_words(answer: Answer, content: Json) -> None:
     play = in_turn()
     question(play)
-    play.reply(R1, answer)
+    play.reply(Q1, answer)
     assert play.frames[-1] == answered(**content)
 
 
@@ -340,7 +346,7 @@ def test_own_words_go_into_the_field_that_the_form_has_for_them() -> None:
     assert question(play, q=COLOURS, q_custom={"type": "string", "title": "Other"}) == asked(
         Question(text="Which?", header="Colour", choices=CHOICES)
     )
-    play.reply(R1, Reply(answers={"Which?": "teal"}))
+    play.reply(Q1, Reply(answers={"Which?": "teal"}))
     assert play.frames[-1] == answered(q_custom="teal")
 
 
@@ -370,7 +376,7 @@ def test_a_form_with_several_fields_is_several_questions() -> None:
         "Sure": "Yes",
         "Plain": "p",
     }
-    play.reply(R1, Reply(answers=answers))
+    play.reply(Q1, Reply(answers=answers))
     assert play.frames[-1] == answered(many=["x", "y"], titled=["1"], count=3, share=0.5, sure=True, plain="p")
 
 
@@ -386,7 +392,7 @@ def test_a_reply_that_does_not_fit_is_refused(answer: Answer, message: str) -> N
     play = in_turn()
     question(play, count={"type": "integer"})
     with pytest.raises(InvalidValue) as refused:
-        play.command(AnswerRequest(key="a", request=R1, answer=answer))
+        play.command(AnswerRequest(key="a", request=Q1, answer=answer))
     assert str(refused.value) == message
 
 
@@ -394,7 +400,7 @@ def test_a_reply_that_does_not_fit_is_refused(answer: Answer, message: str) -> N
 def test_a_question_can_be_declined(answer: Answer) -> None:
     play = in_turn()
     question(play)
-    play.reply(R1, answer)
+    play.reply(Q1, answer)
     assert play.frames[-1] == {
         "jsonrpc": "2.0",
         "id": 6,
@@ -407,9 +413,9 @@ def test_a_question_of_a_call_fills_its_detail() -> None:
     play.update(call("c2", name="AskUserQuestion", title="Which?", status="pending"))
     schema = {"type": "object", "properties": {"colour": COLOURS}}
     play.request(6, "elicitation/create", mode="form", message="Which?", toolCallId="c2", requestedSchema=schema)
-    play.reply(R1, Reply(answers={"Which?": "Blue"}))
+    play.reply(Q1, Reply(answers={"Which?": "Blue"}))
     assert play.update(progress("c2", status="completed")) == [
-        RequestApplied(request=R1),
+        RequestApplied(request=Q1),
         ToolEnded(
             call=ToolCallId("c2"),
             ok=True,

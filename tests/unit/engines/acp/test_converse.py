@@ -13,6 +13,8 @@ from footplate.events.ids import EngineSessionId, MessageId, PromptId, ToolCallI
 from footplate.events.model import (
     CommandsChanged,
     ConfigChanged,
+    ConfigOption,
+    ConfigValue,
     EngineAttached,
     EngineDetached,
     Event,
@@ -38,6 +40,13 @@ MODES: Json = {
     "currentModeId": "default",
     "availableModes": [{"id": "default", "name": "Default"}, {"id": "plan", "name": "Plan"}],
 }
+
+
+def modes_are(value: str) -> ConfigChanged:
+    """Modes that the agent tells outside of the options stand among them for everybody else."""
+    values = (ConfigValue(value="default", label="Default"), ConfigValue(value="plan", label="Plan"))
+    option = ConfigOption(id="mode", label="Mode", category="mode", value=value, values=values)
+    return ConfigChanged(options=(option,))
 
 
 def select(option: str, category: str, value: str, *values: str) -> Json:
@@ -80,6 +89,7 @@ def test_it_introduces_itself_opens_a_session_and_sends_the_prompt_that_waited()
     events = play.answer("session/new", {"sessionId": SESSION, "modes": MODES})
     assert events == [
         EngineAttached(engine="acp", engine_session_id=SESSION, version="9", mode="default", cwd="/project"),
+        modes_are("default"),
         *started(),
     ]
     assert [(frame["method"], frame["params"]) for frame in play.frames[1:]] == [
@@ -132,7 +142,10 @@ def test_options_are_set_one_after_another_before_the_first_prompt() -> None:
     events = play.answer("session/set_config_option", {"configOptions": [select("m", "model", "big", "small")]})
     assert [type(event) for event in events] == [ConfigChanged, ModelChanged]
     assert play.frames[-1]["params"] == {"sessionId": SESSION, "modeId": "plan"}
-    assert play.answer("session/set_mode", {}) == [ModeChanged(mode="plan"), *started()]
+    events = play.answer("session/set_mode", {})
+    assert events == [ModeChanged(mode="plan"), events[1], *started()]
+    assert isinstance(events[1], ConfigChanged)
+    assert [(option.category, option.value) for option in events[1].options] == [("model", "big"), ("mode", "plan")]
 
 
 @pytest.mark.parametrize(
@@ -170,15 +183,6 @@ def test_without_a_session_every_prompt_fails_with_the_reason() -> None:
     )
     play.finish()
     assert_clean(play.events)
-
-
-def test_an_agent_that_wants_a_login_says_how() -> None:
-    play = Play()
-    play.begin()
-    play.answer("initialize", {**AGENT, "authMethods": [{"id": "x", "name": "Log in with X"}]})
-    assert play.fail("session/new", -32000, "Authentication required") == [
-        Notice(level="error", text="Authentication required; log in first (Log in with X)", code="start")
-    ]
 
 
 @pytest.mark.parametrize("result", [None, {"protocolVersion": "one"}, []])
@@ -358,14 +362,15 @@ def test_mode_model_and_effort_are_set_while_it_runs() -> None:
     play.command(SetEffort(key="2", effort="high"))
     assert play.frames[-1]["params"] == {"sessionId": SESSION, "configId": "e", "value": "high"}
     play.command(SetMode(key="3", mode="plan"))
-    assert play.answer("session/set_mode", {}) == [ModeChanged(mode="plan")]
+    assert play.answer("session/set_mode", {})[0] == ModeChanged(mode="plan")
 
 
 def test_a_mode_that_was_told_already_is_not_told_again() -> None:
     play = Play()
     play.open(modes=MODES)
     play.command(SetMode(key="1", mode="plan"))
-    assert play.update({"sessionUpdate": "current_mode_update", "currentModeId": "plan"}) == [ModeChanged(mode="plan")]
+    told = play.update({"sessionUpdate": "current_mode_update", "currentModeId": "plan"})
+    assert told == [ModeChanged(mode="plan"), modes_are("plan")]
     assert play.answer("session/set_mode", {}) == []
 
 

@@ -40,7 +40,8 @@ class Heard:
         self.texts: list[str] = []
         self._news = asyncio.Condition()
 
-    async def __call__(self, update: Update) -> None:
+    async def __call__(self, updates: list[Update]) -> None:
+        update = updates[0]
         assert update.message is not None
         self.texts.append(update.message.text)
         async with self._news:
@@ -81,7 +82,7 @@ async def test_an_update_that_comes_twice_is_dealt_with_once() -> None:
 async def test_what_was_taken_in_and_not_dealt_with_is_at_the_next_start() -> None:
     store, begun = MemoryStore(), asyncio.Event()
 
-    async def stuck(_update: Update) -> None:
+    async def stuck(_updates: list[Update]) -> None:
         begun.set()
         await asyncio.get_running_loop().create_future()
 
@@ -101,11 +102,12 @@ async def test_what_was_taken_in_and_not_dealt_with_is_at_the_next_start() -> No
 async def test_a_chat_that_takes_long_does_not_delay_another() -> None:
     heard, release = Heard(), asyncio.Event()
 
-    async def handle(update: Update) -> None:
+    async def handle(updates: list[Update]) -> None:
+        update = updates[0]
         assert update.message is not None
         if update.message.chat.id == ME:
             await release.wait()
-        await heard(update)
+        await heard(updates)
 
     async with ScriptedBots() as bots, polling(bots, MemoryStore(), handle):
         await bots.person(ME).write("slow")
@@ -128,11 +130,12 @@ async def test_trouble_of_the_service_is_waited_out() -> None:
 async def test_an_update_that_fails_does_not_stand_in_the_way() -> None:
     heard = Heard()
 
-    async def handle(update: Update) -> None:
+    async def handle(updates: list[Update]) -> None:
+        update = updates[0]
         assert update.message is not None
         if update.message.text == "bad":
             raise ValueError("bad")
-        await heard(update)
+        await heard(updates)
 
     async with ScriptedBots() as bots:
         await bots.person(ME).write("bad")

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from footplate.runtime.acp.agent import AcpAgent
-from footplate.runtime.acp.client import Manner
+from footplate.runtime.acp.client import Manner, Send
+from footplate.runtime.acp.connection import Backend
 from footplate.runtime.hub import Hub
 from footplate.runtime.services import Services
 from tests.acp_schema import check_answer, check_sent
@@ -31,9 +32,9 @@ class RpcFailed(Exception):
 class AcpClient:
     """One connection. `heard` holds every message in the order in which it came."""
 
-    def __init__(self, hub: Hub, services: Services, engine: str, manner: Manner | None) -> None:
+    def __init__(self, make: Callable[[Send], Backend]) -> None:
         self.heard: list[Json] = []
-        self.agent = AcpAgent(hub, services, engine, self._take, manner)
+        self.agent = make(self._take)
         self._methods: dict[int, str] = {}
         self._ids = 0
         self._news = asyncio.Event()
@@ -149,7 +150,7 @@ async def connected(
     can: Mapping[str, object] | None = None,
 ) -> AsyncIterator[AcpClient]:
     """A client that has said hello, and is gone at the end."""
-    client = AcpClient(hub, services, engine, manner)
+    client = AcpClient(lambda send: AcpAgent(hub, services, engine, send, manner))
     await client.start(**(can or {}))
     try:
         yield client

@@ -134,3 +134,17 @@ def chat_command(as_json: bool, project: str, branch: str, **options: object) ->
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(FAILED)
+
+
+@click.command("attach", short_help="Go on with a session in this terminal.")
+@click.argument("session")
+@click.option("--json", "as_json", is_flag=True, help="Events out and commands in as JSON lines, for programs.")
+@click.pass_context
+def attach_command(context: click.Context, session: str, as_json: bool) -> None:
+    """Go on with SESSION (its id, its title, or the end of its id) in this terminal, beside whoever else is in it.
+
+    \b
+    Example:
+      footplate attach VDMWQR8
+    """
+    context.invoke(chat_command, session=session, as_json=as_json)

@@ -56,7 +56,8 @@ class BotClient:
         import httpx  # noqa: PLC0415  - dear to import, and only who talks needs it
 
         limits = httpx.Limits(max_connections=40, max_keepalive_connections=20, keepalive_expiry=30)
-        async with httpx.AsyncClient(timeout=TIMEOUT_S, limits=limits, trust_env=True) as http:
+        secure = url.startswith("https://")  # to read all certificates takes long, and plain HTTP needs none
+        async with httpx.AsyncClient(timeout=TIMEOUT_S, limits=limits, verify=secure, trust_env=secure) as http:
             yield cls(http, token, url)
 
     # ---------------------------------------------------------------------------------------- reading

@@ -11,16 +11,19 @@ from footplate.interfaces.telegram.bot.wire import Update
 from footplate.interfaces.telegram.inbox.letters import Letters
 
 log = logging.getLogger(__name__)
-Handler = Callable[[Update], Awaitable[None]]
+Handler = Callable[[list[Update]], Awaitable[None]]
+"""Deals with an update, and with those behind it that belong to it."""
+Joins = Callable[[Update, Update], bool]
 Lane = tuple[int, int, bool]
 
 
 class Intake:
     """One task per chat (and topic) that has something to do. Nobody waits for another chat."""
 
-    def __init__(self, letters: Letters, handle: Handler) -> None:
+    def __init__(self, letters: Letters, handle: Handler, joins: Joins = lambda _first, _following: False) -> None:
         self._letters = letters
         self._handle = handle
+        self._joins = joins
         self._waiting: dict[Lane, deque[Update]] = {}
         self._workers: dict[Lane, asyncio.Task[None]] = {}
 
@@ -48,16 +51,18 @@ class Intake:
         waiting = self._waiting[lane]
         try:
             while waiting:
-                update = waiting.popleft()
-                await self._deal_with(update)
+                updates = [waiting.popleft()]
+                while waiting and self._joins(updates[0], waiting[0]):
+                    updates.append(waiting.popleft())
+                await self._deal_with(updates)
         finally:
             self._workers.pop(lane, None)
             if not waiting:
                 self._waiting.pop(lane, None)
 
-    async def _deal_with(self, update: Update) -> None:
+    async def _deal_with(self, updates: list[Update]) -> None:
         """An update that cannot be dealt with is told in the log, and does not stand in the way of the next."""
-        task = asyncio.ensure_future(self._handle(update))
+        task = asyncio.ensure_future(self._handle(updates))
         try:
             await asyncio.wait((task,))
         except asyncio.CancelledError:
@@ -66,8 +71,9 @@ class Intake:
             raise
         problem = task.exception()
         if problem is not None:
-            log.error("update %s failed", update.update_id, exc_info=problem)
-        await self._letters.done(update)
+            log.error("update %s failed", updates[0].update_id, exc_info=problem)
+        for update in updates:
+            await self._letters.done(update)
 
 
 def lane_of(update: Update) -> Lane:

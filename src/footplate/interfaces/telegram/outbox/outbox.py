@@ -78,8 +78,8 @@ class Outbox:
                     document=document,
                 )
                 await self._tools.shelf.keep(slot)
-            elif slot.wanted == content or slot.state == "gone":
-                return
+            elif slot.wanted == content or slot.wanted is None or slot.state == "gone":
+                return  # what was taken away stays away
             else:
                 slot.wanted = content
                 slot.urgent = slot.urgent or urgent
@@ -99,9 +99,27 @@ class Outbox:
             await self._tools.shelf.keep(slot)
             self._hand_over(slot)
 
+    async def replace(self, key: str) -> None:
+        """Take the message away, so that the next content of the key is a new one."""
+        async with self._lock(key):
+            slot = await self._find(key)
+            if slot is None or slot.state in ("new", "sending"):
+                return
+            self._lane(slot.place.chat).slots.pop(key, None)
+            await self._tools.shelf.forget(key)
+            if slot.state == "shown":
+                slot.key, slot.wanted, slot.after = f"{key}/{slot.message}", None, key
+                await self._tools.shelf.keep(slot)
+                self._hand_over(slot)
+
     async def seen(self, key: str) -> bool:
         """Whether the slot is known, whatever became of it."""
         return await self._find(key) is not None
+
+    async def stands_at(self, key: str, message: int) -> bool:
+        """Whether the slot is the message of that id."""
+        slot = await self._find(key)
+        return slot is not None and slot.message == message
 
     async def about(self, chat: int, message: int) -> str:
         """What a message of ours is about."""

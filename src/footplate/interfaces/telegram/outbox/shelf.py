@@ -60,6 +60,10 @@ class Shelf:
         else:
             await self._slots.put(slot.key, msgspec.json.encode(slot), durable=slot.urgent)
 
+    async def forget(self, key: str) -> None:
+        """It is another one from now on."""
+        await self._slots.delete(key, durable=False)
+
     async def remember(self, slot: Slot) -> None:
         """Know by its id what a message is about."""
         if slot.message is not None and slot.about:

@@ -1,0 +1,298 @@
+"""`footplate sessions`: list, open, look, drive and end sessions of a service."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import TypeVar
+from urllib.parse import quote
+
+import click
+import msgspec
+
+from footplate.interfaces.cli.client import Client, json_service_options, service_options, with_client
+from footplate.interfaces.cli.tables import render_age, render_cost, render_table
+
+F = TypeVar("F", bound=Callable[..., object])
+STATES = ("starting", "running", "waiting", "idle", "interrupted", "parked", "closed", "failed")
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """One session, as far as it is shown."""
+
+    id: str
+    engine: str
+    state: str
+    cwd: str
+    title: str = ""
+    updated_at: float = 0.0
+    cost_usd: float | None = None
+    open_requests: int = 0
+
+
+class Shown(msgspec.Struct, frozen=True, kw_only=True):
+    """How one session stands, as far as it is shown."""
+
+    id: str
+    engine: str
+    state: str
+    cwd: str
+    title: str = ""
+    model: str = ""
+    mode: str = ""
+
+
+class Rows(msgspec.Struct, frozen=True, kw_only=True):
+    """Some sessions."""
+
+    sessions: tuple[Row, ...]
+    after: str | None = None
+
+
+@click.group("sessions", short_help="Sessions of a service: list, open, drive, end.")
+def sessions_group() -> None:
+    """Sessions: of the server that runs on this machine, of one at --url, or of the data folder when none runs.
+
+    \b
+    Examples:
+      footplate sessions list --state waiting
+      footplate sessions prompt 01M7HE3X24FPNBYEYA6VDMWQR8 "and now the docs"
+    """
+
+
+@sessions_group.command("list")
+@click.option("--state", "states", type=click.Choice(STATES), multiple=True, help="Only those; may be given again.")
+@click.option("--engine", default="", metavar="E", help="Only those of this engine.")
+@click.option("--cwd", default="", metavar="D", help="Only those that work in this folder.")
+@click.option("-q", "text", default="", metavar="TEXT", help="Only those with this in title, folder or id.")
+@click.option("--asking", is_flag=True, help="Only those with an open request.")
+@click.option("--archived", is_flag=True, help="Those that were put aside.")
+@click.option("--limit", type=click.IntRange(1, 500), default=50, show_default=True, metavar="N", help="How many.")
+@click.option("--after", default="", metavar="C", help="Go on where a list before stopped.")
+@service_options
+def list_command(states: tuple[str, ...], text: str, url: str, token: str, as_json: bool, **rest: object) -> None:
+    """List sessions, the latest active first."""
+    flags = {name: "1" if rest.pop(name) else "" for name in ("asking", "archived")}
+    query = {"state": states, "q": text, **flags, **rest}
+    raw = with_client(url, token, lambda client: client.send("GET", "/api/sessions", query=query))
+    if as_json:
+        click.echo(raw)
+        return
+    found = msgspec.json.decode(raw, type=Rows)
+    rows = [
+        (
+            each.id,
+            each.state + (f" ({each.open_requests})" if each.open_requests else ""),
+            each.engine,
+            render_age(each.updated_at),
+            render_cost(each.cost_usd),
+            each.title or each.cwd,
+        )
+        for each in found.sessions
+    ]
+    if rows:
+        click.echo(render_table(("ID", "STATE", "ENGINE", "AGE", "COST", "TITLE"), rows))
+    else:
+        click.echo("no sessions", err=True)
+    if found.after is not None:
+        click.echo(f"there are more: add --after {found.after}", err=True)
+
+
+@sessions_group.command("open")
+@click.option("--engine", default="", metavar="E", help="Which agent.")
+@click.option("--cwd", default="", metavar="D", help="The folder on the server's machine; default: this one.")
+@click.option("--project", default="", metavar="P", help="A project of the settings, instead of a folder.")
+@click.option("--branch", default="", metavar="B", help="With --project: in a worktree of this branch.")
+@click.option("--model", default="", metavar="M", help="The model.")
+@click.option("--mode", default="", metavar="P", help="The permission mode.")
+@click.option("--effort", default="", metavar="L", help="How hard the model thinks.")
+@click.option("--title", default="", metavar="T", help="Its title.")
+@click.option("--resume", default="", metavar="ID", help="Go on with a conversation of the engine.")
+@service_options
+def open_command(url: str, token: str, as_json: bool, **body: str) -> None:
+    """Open a session and print its id. Its agent starts with the first prompt."""
+    if not body["cwd"] and not body["project"]:
+        body["cwd"] = os.path.abspath(".")  # noqa: PTH100 - asks no disk
+    given = {name: value for name, value in body.items() if value}
+    _tell(with_client(url, token, lambda client: client.send("POST", "/api/sessions", body=given)), as_json=as_json)
+
+
+def _tell(raw: bytes, *, as_json: bool) -> None:
+    """A session that was made or changed: its id, or all of it."""
+    click.echo(raw if as_json else msgspec.json.decode(raw, type=Row).id)
+
+
+@sessions_group.command("show")
+@click.argument("session")
+@service_options
+def show_command(session: str, url: str, token: str, as_json: bool) -> None:
+    """Show how SESSION stands."""
+    raw = with_client(url, token, lambda client: client.send("GET", _path(session)))
+    if as_json:
+        click.echo(raw)
+        return
+    row = msgspec.json.decode(raw, type=Shown)
+    for name in ("id", "title", "state", "engine", "model", "mode", "cwd"):
+        click.echo(f"{name:<8} {getattr(row, name)}")
+
+
+def _path(session: str, *more: str) -> str:
+    return "/".join(("/api/sessions", quote(session, safe=""), *more))
+
+
+@sessions_group.command("prompt")
+@click.argument("session")
+@click.argument("text")
+@click.option("--mode", type=click.Choice(["queue", "steer", "now"]), default="queue", help="After, into or instead.")
+@click.option("--wait", is_flag=True, help="Wait for the end of the turn and print the answer.")
+@service_options
+def prompt_command(session: str, text: str, mode: str, wait: bool, url: str, token: str, as_json: bool) -> None:
+    """Give SESSION a prompt (`-` reads it from standard input). Exit code 1 when the turn fails."""
+    content = sys.stdin.read() if text == "-" else text
+
+    async def work(client: Client) -> Ended | None:
+        before = (await client.get(_path(session), Standing)).last_seq
+        taken = await client.post(_path(session, "prompt"), Taken, {"content": content, "mode": mode})
+        return await _until_ended(client, session, before, taken.prompt) if wait else None
+
+    ended = with_client(url, token, work)
+    if ended is None:
+        return
+    click.echo(msgspec.json.encode(ended) if as_json else ended.answer if ended.ok else ended.error)
+    sys.exit(0 if ended.ok else 1)
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a session's log ends."""
+
+    last_seq: int
+
+
+class Taken(msgspec.Struct, frozen=True, kw_only=True):
+    """A prompt that was accepted."""
+
+    prompt: str
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """The end of a turn, as far as it is shown."""
+
+    type: str
+    ok: bool = False
+    answer: str = ""
+    error: str = ""
+    prompts: tuple[str, ...] = ()
+
+
+class Told(msgspec.Struct, frozen=True, kw_only=True):
+    """An event of the stream."""
+
+    event: Ended
+
+
+async def _until_ended(client: Client, session: str, after: int, prompt: str) -> Ended:
+    """Follow the session until the turn of that prompt has ended."""
+    kind = ""
+    async for line in client.lines(_path(session, "events"), {"after": after}):
+        name, _, value = line.partition(": ")
+        if name == "event":
+            kind = value
+        elif name == "data" and kind == "TurnEnded":
+            ended = msgspec.json.decode(value, type=Told).event
+            if prompt in ended.prompts:
+                return ended
+    return Ended(type="TurnEnded", error="the server went away before the turn ended")
+
+
+def _post(name: str, path: str, text: str, **argument: str) -> None:
+    """A command that posts one value, or none, to a path below a session."""
+
+    def command(session: str, url: str, token: str, as_json: bool, **given: str) -> None:
+        body = {key: given[option] for key, option in argument.items()}
+        sent = None if path == "interrupt" else body
+        raw = with_client(url, token, lambda client: client.send("POST", _path(session, path), body=sent))
+        if as_json:
+            click.echo(raw or b"{}")
+
+    command.__doc__ = text
+    made = service_options(command)
+    for option in argument.values():
+        made = click.argument(option)(made)
+    sessions_group.command(name)(click.argument("session")(made))
+
+
+_post("interrupt", "interrupt", "Stop the turn that runs in SESSION.")
+_post("rename", "title", "Give SESSION another TITLE.", title="title")
+_post("mode", "mode", "Set the permission MODE of SESSION.", mode="mode")
+_post("model", "model", "Set the MODEL of SESSION.", model="model")
+_post("effort", "effort", "Set how hard the model of SESSION thinks.", effort="effort")
+_post("archive", "archive", "Put SESSION aside; it is left out of the usual list.")
+_post("close", "close", "End SESSION; its log stays.")
+
+
+@sessions_group.command("fork")
+@click.argument("session")
+@click.option("--title", default="", metavar="T", help="Its title.")
+@service_options
+def fork_command(session: str, title: str, url: str, token: str, as_json: bool) -> None:
+    """Open a session that goes on from where SESSION stands, and print its id."""
+    body = {"title": title}
+    raw = with_client(url, token, lambda client: client.send("POST", _path(session, "fork"), body=body))
+    _tell(raw, as_json=as_json)
+
+
+@sessions_group.command("delete")
+@click.argument("session")
+@service_options
+def delete_command(session: str, url: str, token: str, as_json: bool) -> None:
+    """Close SESSION and remove it with its log."""
+    with_client(url, token, lambda client: client.send("DELETE", _path(session)))
+    if as_json:
+        click.echo(msgspec.json.encode({"deleted": session}))
+
+
+@sessions_group.command("export")
+@click.argument("session")
+@json_service_options
+def export_command(session: str, url: str, token: str) -> None:
+    """Write the log of SESSION as JSON lines to standard output; `footplate store import` takes it."""
+
+    async def work(client: Client) -> None:
+        async for line in client.lines(_path(session, "export")):
+            click.echo(line)
+
+    with_client(url, token, work)
+
+
+@sessions_group.command("events")
+@click.argument("session")
+@click.option("--after", type=click.IntRange(0), default=0, metavar="N", help="Those after this number.")
+@click.option("--follow", is_flag=True, help="Go on with what comes.")
+@json_service_options
+def events_command(session: str, after: int, follow: bool, url: str, token: str) -> None:
+    """Print the events of SESSION as JSON lines."""
+
+    async def work(client: Client) -> None:
+        if follow:
+            async for line in client.lines(_path(session, "events"), {"after": after}):
+                if line.startswith("data: "):
+                    click.echo(line.removeprefix("data: "))
+            return
+        at = after
+        while True:
+            page = await client.get(_path(session, "events"), Page, {"after": at, "follow": "0", "limit": 500})
+            for event in page.events:
+                click.echo(bytes(event))
+            if not page.events:
+                return
+            at = page.after
+
+    with_client(url, token, work)
+
+
+class Page(msgspec.Struct, frozen=True, kw_only=True):
+    """Some events, as they are."""
+
+    events: tuple[msgspec.Raw, ...]
+    after: int

@@ -1,0 +1,134 @@
+"""`footplate serve stop | status | logs | unit`: the server in the background on the command line."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Final
+
+import click
+import msgspec
+
+from footplate.errors import FootplateError
+from footplate.interfaces.http import daemon
+
+NOT_RUNNING: Final = 3
+"""As `systemctl status` says it."""
+
+
+@click.command("stop")
+@click.option("--end-agents", is_flag=True, help="End the agents, too; default: those that work go on.")
+def stop_command(end_agents: bool) -> None:
+    """Stop the server of this data folder.
+
+    \b
+    Example:
+      footplate serve stop --end-agents
+    """
+    try:
+        found = daemon.stop_running(dict(os.environ), end_agents=end_agents)
+    except FootplateError as problem:
+        click.echo(f"footplate: {problem}", err=True)
+        sys.exit(1)
+    click.echo(f"stopped {found.url} (pid {found.pid})")
+
+
+@click.command("status")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def status_command(as_json: bool) -> None:
+    """Say whether a server runs on this data folder, and where. Exit code 3 when none does.
+
+    \b
+    Example:
+      footplate serve status --json
+    """
+    found = daemon.look(dict(os.environ))
+    if as_json:
+        click.echo(msgspec.json.encode(found).decode())
+    elif found.running:
+        click.echo(
+            f"{found.url}  pid {found.pid}, Footplate {found.version}, up {found.uptime_s:.0f} s, data {found.data}"
+        )
+    else:
+        click.echo(f"no server runs on {found.data}")
+    sys.exit(0 if found.running else NOT_RUNNING)
+
+
+@click.command("logs")
+@click.option(
+    "-n", "--lines", type=click.IntRange(min=0), default=50, show_default=True, help="How many, the last ones."
+)
+@click.option("-f", "--follow", is_flag=True, help="And those that come, until Ctrl-C.")
+def logs_command(lines: int, follow: bool) -> None:
+    """Show the log of a server that was started with --detach.
+
+    \b
+    Example:
+      footplate serve logs -n 100
+    """
+    environ = dict(os.environ)
+    try:
+        for line in daemon.read_log(environ, lines):
+            click.echo(line)
+        if follow:
+            for line in daemon.follow_log(environ):
+                click.echo(line)
+    except FootplateError as problem:
+        click.echo(f"footplate: {problem}", err=True)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+@click.command("unit", context_settings={"ignore_unknown_options": True})
+@click.option("--write", is_flag=True, help="Put it into ~/.config/systemd/user; default: show it.")
+@click.argument("options", nargs=-1, type=click.UNPROCESSED)
+def unit_command(write: bool, options: tuple[str, ...]) -> None:
+    """Make a systemd unit of your own user that runs the server with these OPTIONS.
+
+    \b
+    Example:
+      footplate serve unit --write -- --host 0.0.0.0
+      systemctl --user enable --now footplate
+    """
+    environ = dict(os.environ)
+    if not write:
+        click.echo(daemon.render_unit(environ, options), nl=False)
+        return
+    place = daemon.write_unit(environ, options)
+    click.echo(f"wrote {place}\nnext: systemctl --user daemon-reload && systemctl --user enable --now footplate")
+
+
+@click.group("daemon")
+def daemon_group() -> None:
+    """The server in the background, by the names that users of sandbox-agent know.
+
+    \b
+    Example:
+      footplate daemon start && footplate daemon status
+    """
+
+
+@click.command("start", context_settings={"ignore_unknown_options": True})
+@click.argument("options", nargs=-1, type=click.UNPROCESSED)
+def start_command(options: tuple[str, ...]) -> None:
+    """Start the server in the background: `footplate serve --detach OPTIONS`. One that runs already is told.
+
+    \b
+    Example:
+      footplate daemon start --port 2468
+    """
+    environ = dict(os.environ)
+    if (found := daemon.look(environ)).running:
+        click.echo(f"{found.url} runs already (pid {found.pid})")
+        return
+    try:
+        for line in daemon.start_detached(environ, options):
+            click.echo(line)
+    except FootplateError as problem:
+        click.echo(f"footplate: {problem}", err=True)
+        sys.exit(1)
+
+
+for _command in (start_command, stop_command, status_command, logs_command):
+    daemon_group.add_command(_command)

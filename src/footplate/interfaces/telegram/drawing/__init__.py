@@ -1,0 +1,1 @@
+"""Pure drawing: what people see, as text with entities and buttons."""

@@ -1,0 +1,1 @@
+"""Pure reading: what a message or a press of a button means."""

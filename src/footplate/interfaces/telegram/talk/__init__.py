@@ -1,0 +1,1 @@
+"""What is done about messages and presses, and what is shown of sessions."""

@@ -1,0 +1,56 @@
+"""Whether something that an agent said is not stored yet: one byte in a file, which outlives a service that is killed.
+
+It is set before the agent's pipe is read and before anything of ours is told to the store, and cleared when all of that
+is stored. So where it is clear nothing was lost, whenever the service was killed; the price is a write to memory.
+"""
+
+from __future__ import annotations
+
+import mmap
+from pathlib import Path
+from typing import Final
+
+FOLDER: Final = "unstored"
+CLEAR, SET = 0, 1
+
+
+class Unstored:
+    """The mark of one session's agent. It is set at first: nothing is known of the agent."""
+
+    def __init__(self, data: Path, session: str) -> None:
+        path = _path(data, session)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with path.open("w+b") as file:
+            file.write(bytes([SET]))
+            file.flush()
+            self._byte = mmap.mmap(file.fileno(), 1)
+        self._path = path
+
+    def set(self) -> None:
+        """Something is about to come that is not stored."""
+        self._byte[0] = SET
+
+    def clear(self) -> None:
+        """All that came is stored."""
+        self._byte[0] = CLEAR
+
+    def leave(self) -> None:
+        """Let go of it as it is, for the next service."""
+        self._byte.close()
+
+
+def is_whole(data: Path, session: str) -> bool:
+    """Whether all that the agent of a session said is stored; False where nobody kept count."""
+    try:
+        return _path(data, session).read_bytes() == bytes([CLEAR])
+    except FileNotFoundError:
+        return False
+
+
+def forget(data: Path, session: str) -> None:
+    """Its agent is gone."""
+    _path(data, session).unlink(missing_ok=True)
+
+
+def _path(data: Path, session: str) -> Path:
+    return data / FOLDER / session

@@ -1,0 +1,370 @@
+"""The same client without `await`, for scripts and notebooks: an event loop of its own in a thread beside yours.
+
+with Client.start() as client:
+    session = client.create_session("mock", cwd="/srv/app")
+    session.on_request(lambda request: Allow())
+    for event in session.prompt("run the tests"):
+        print(event)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from types import TracebackType
+from typing import TypeVar
+
+from footplate.events.codec import ReadEnvelope
+from footplate.events.ids import PromptId, RequestId, SessionId
+from footplate.events.requests import Answer
+from footplate.events.runs import RunEvent
+from footplate.events.view import SessionView, TurnView
+from footplate.sdk import client as later
+from footplate.sdk.asking import Handler, PermissionReply
+from footplate.sdk.opening import Opening
+from footplate.sdk.processes import Process as LaterProcess
+from footplate.sdk.session import Content, EventListener, When
+from footplate.sdk.session import Session as LaterSession
+from footplate.sdk.shapes import (
+    CommandOutput,
+    FileEntry,
+    LogPiece,
+    ModeState,
+    ProcessInfo,
+    ProcessRun,
+    RequestInfo,
+    ServiceInfo,
+    SessionInfo,
+)
+from footplate.sdk.turns import TurnRun as LaterTurn
+from footplate.sdk.wire import PATIENCE_S
+
+T = TypeVar("T")
+
+
+class Loop:
+    """An event loop in a thread; what is asked of it is waited for here."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="footplate sdk", daemon=True)
+        self._thread.start()
+
+    def wait(self, work: Awaitable[T]) -> T:
+        """Until it is done. Ctrl-C stops it, too."""
+
+        async def run() -> T:
+            return await work
+
+        future = asyncio.run_coroutine_threadsafe(run(), self._loop)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            future.cancel()
+            raise
+
+    def do(self, make: Callable[[], T]) -> T:
+        """Call something that must be called inside the loop."""
+
+        async def run() -> T:
+            return make()
+
+        return self.wait(run())
+
+    def read(self, source: AsyncIterator[T]) -> Iterator[T]:
+        """Everything that comes, one after the other."""
+
+        async def step() -> tuple[T] | None:
+            try:
+                return (await anext(source),)
+            except StopAsyncIteration:
+                return None
+
+        while (found := self.wait(step())) is not None:
+            yield found[0]
+
+    def stop(self) -> None:
+        """End the thread."""
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+class Client:
+    """A service, and everything in it that the token reaches. Use it in a `with`."""
+
+    def __init__(self, opening: Callable[[], Opening[later.Client]]) -> None:
+        self._loop = Loop()
+        try:
+            self._client = self._loop.wait(opening())
+        except BaseException:
+            self._loop.stop()
+            raise
+        self.files = Files(self._loop, self._client)
+        self.processes = Processes(self._loop, self._client)
+
+    @classmethod
+    def connect(cls, url: str, *, token: str = "", patience_s: float | None = PATIENCE_S) -> Client:
+        """Connect to a service."""
+        return cls(lambda: later.Client.connect(url, token=token, patience_s=patience_s))
+
+    @classmethod
+    def start(cls, *, data: str = "", env: Mapping[str, str] | None = None) -> Client:
+        """Start a service of this program's own; it ends with the client."""
+        return cls(lambda: later.Client.start(data=data, env=env))
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.dispose()
+
+    def dispose(self) -> None:
+        """Let go of everything."""
+        try:
+            self._loop.wait(self._client.dispose())
+        finally:
+            self._loop.stop()
+
+    def service(self) -> ServiceInfo:
+        """What the service is, and what the token may do."""
+        return self._loop.wait(self._client.service())
+
+    def create_session(self, engine: str = "", *, cwd: str, **given: object) -> Session:
+        """Open a session; `given` is what the client with `await` takes."""
+        made = self._loop.wait(self._client.create_session(engine, cwd=cwd, **given))  # type: ignore[arg-type]
+        return Session(self._loop, made)
+
+    def resume_session(self, session: str) -> Session:
+        """A session of before, by its id."""
+        return Session(self._loop, self._loop.wait(self._client.resume_session(session)))
+
+    def resume_or_create_session(self, session: str, engine: str = "", *, cwd: str) -> Session:
+        """The session of that id if there is one, else a new one."""
+        return Session(self._loop, self._loop.wait(self._client.resume_or_create_session(session, engine, cwd=cwd)))
+
+    def destroy_session(self, session: str) -> None:
+        """End a session and remove it with its log."""
+        self._loop.wait(self._client.destroy_session(session))
+
+    def sessions(self, *, engine: str = "", cwd: str = "", query: str = "") -> Iterator[SessionInfo]:
+        """Every session that fits, the latest active first."""
+        return self._loop.read(self._client.sessions(engine=engine, cwd=cwd, query=query))
+
+    def requests(self, *, session: str = "") -> tuple[RequestInfo, ...]:
+        """What waits for a person."""
+        return self._loop.wait(self._client.requests(session=session))
+
+    def answer(self, request: RequestId, answer: Answer) -> RequestInfo:
+        """Answer a request of any session."""
+        return self._loop.wait(self._client.answer(request, answer))
+
+    def respond_permission(self, request: RequestId, reply: PermissionReply) -> RequestInfo:
+        """Answer a permission in a word."""
+        return self._loop.wait(self._client.respond_permission(request, reply))
+
+    def on_request(self, handler: Handler) -> Callable[[], None]:
+        """Let the handler answer what any agent asks. It runs in the client's thread."""
+        return self._loop.wait(self._client.on_request(handler))
+
+
+class Session:
+    """One session of a service."""
+
+    def __init__(self, loop: Loop, session: LaterSession) -> None:
+        self._loop = loop
+        self._session = session
+
+    @property
+    def id(self) -> SessionId:
+        """Its id."""
+        return self._session.id
+
+    @property
+    def info(self) -> SessionInfo:
+        """What was known of it last."""
+        return self._session.info
+
+    def refresh(self) -> SessionInfo:
+        """What a list would show of it now."""
+        return self._loop.wait(self._session.refresh())
+
+    def view(self) -> SessionView:
+        """The whole session."""
+        return self._loop.wait(self._session.view())
+
+    def prompt(self, content: Content, *, mode: When = "queue", key: str = "") -> TurnRun:
+        """Give the agent a message; `wait()` for the turn, or iterate what is returned for its events."""
+        return TurnRun(self._loop, self._loop.do(lambda: self._session.prompt(content, mode=mode, key=key)))
+
+    def steer(self, content: Content) -> TurnRun:
+        """Give the running turn a message."""
+        return self.prompt(content, mode="steer")
+
+    def queue(self, content: Content, *, key: str = "") -> PromptId:
+        """Leave a message behind what runs, and do not wait for it."""
+        return self._loop.wait(self._session.queue(content, key=key))
+
+    def interrupt(self) -> None:
+        """Stop what runs."""
+        self._loop.wait(self._session.interrupt())
+
+    def run_command(self, command: str) -> CommandOutput:
+        """Run a command in the session's folder."""
+        return self._loop.wait(self._session.run_command(command))
+
+    def events(self, after: int = 0) -> Iterator[ReadEnvelope]:
+        """Every event behind a number, then as they come, for as long as you read."""
+        return self._loop.read(self._session.events(after))
+
+    def runs(self, after: int = 0) -> Iterator[RunEvent]:
+        """The same as started / action / completed."""
+        return self._loop.read(self._session.runs(after))
+
+    def on_event(self, listener: EventListener) -> Callable[[], None]:
+        """Call the listener with each event, in the client's thread."""
+        return self._loop.wait(self._session.on_event(listener))
+
+    def on_request(self, handler: Handler) -> Callable[[], None]:
+        """Let the handler answer what the agent asks, in the client's thread."""
+        return self._loop.wait(self._session.on_request(handler))
+
+    def answer(self, request: RequestId, answer: Answer) -> RequestInfo:
+        """Answer a request."""
+        return self._loop.wait(self._session.answer(request, answer))
+
+    def respond_permission(self, request: RequestId, reply: PermissionReply) -> RequestInfo:
+        """Answer a permission in a word."""
+        return self._loop.wait(self._session.respond_permission(request, reply))
+
+    def set_mode(self, mode: str) -> None:
+        """Change the permission mode."""
+        self._loop.wait(self._session.set_mode(mode))
+
+    def set_model(self, model: str) -> None:
+        """Change the model."""
+        self._loop.wait(self._session.set_model(model))
+
+    def set_thought_level(self, level: str) -> None:
+        """Change how hard the model thinks."""
+        self._loop.wait(self._session.set_thought_level(level))
+
+    def get_modes(self) -> ModeState:
+        """The permission modes, and the one that holds."""
+        return self._loop.wait(self._session.get_modes())
+
+    def fork(self, title: str = "") -> Session:
+        """A session that goes on from here."""
+        return Session(self._loop, self._loop.wait(self._session.fork(title)))
+
+    def rename(self, title: str) -> SessionInfo:
+        """Give it another title."""
+        return self._loop.wait(self._session.rename(title))
+
+    def end(self, reason: str = "") -> SessionInfo:
+        """End the session; its log stays."""
+        return self._loop.wait(self._session.end(reason))
+
+    def destroy(self) -> None:
+        """End the session and remove it with its log."""
+        self._loop.wait(self._session.destroy())
+
+
+class TurnRun:
+    """What became of a prompt: `wait()` for the turn, iterate for its events, `text()` for its words."""
+
+    def __init__(self, loop: Loop, turn: LaterTurn) -> None:
+        self._loop = loop
+        self._turn = turn
+
+    def __iter__(self) -> Iterator[ReadEnvelope]:
+        """Every event of the turn."""
+        return self._loop.read(aiter(self._turn))
+
+    def wait(self) -> TurnView:
+        """The turn as it ended."""
+        return self._loop.wait(self._turn)
+
+    def text(self) -> Iterator[str]:
+        """The agent's own words as they are written."""
+        return self._loop.read(self._turn.text())
+
+
+class Files:
+    """The files that the token reaches."""
+
+    def __init__(self, loop: Loop, client: later.Client) -> None:
+        self._loop = loop
+        self._files = client.files
+
+    def entries(self, path: str = "") -> list[FileEntry]:
+        """What lies in a folder."""
+        return self._loop.wait(self._files.entries(path))
+
+    def stat(self, path: str) -> FileEntry:
+        """What is known of a path."""
+        return self._loop.wait(self._files.stat(path))
+
+    def read(self, path: str) -> bytes:
+        """A file."""
+        return self._loop.wait(self._files.read(path))
+
+    def write(self, path: str, data: bytes) -> int:
+        """Write a file; how many bytes it has."""
+        return self._loop.wait(self._files.write(path, data))
+
+    def delete(self, path: str, *, recursive: bool = False) -> None:
+        """Remove a file, or a folder with what is in it."""
+        self._loop.wait(self._files.delete(path, recursive=recursive))
+
+
+class Processes:
+    """The processes of the service."""
+
+    def __init__(self, loop: Loop, client: later.Client) -> None:
+        self._loop = loop
+        self._processes = client.processes
+
+    def run(self, command: str, *args: str, cwd: str | None = None, timeout_s: float | None = None) -> ProcessRun:
+        """Run a program to its end."""
+        return self._loop.wait(self._processes.run(command, *args, cwd=cwd, timeout_s=timeout_s))
+
+    def start(self, command: str, *args: str, cwd: str | None = None) -> Process:
+        """Start a program and leave it running."""
+        return Process(self._loop, self._loop.wait(self._processes.start(command, *args, cwd=cwd)))
+
+    def all(self) -> tuple[ProcessInfo, ...]:
+        """Those that run, and those that have ended and were not removed."""
+        return self._loop.wait(self._processes.all())
+
+
+class Process:
+    """A process of the service."""
+
+    def __init__(self, loop: Loop, process: LaterProcess) -> None:
+        self._loop = loop
+        self._process = process
+
+    @property
+    def info(self) -> ProcessInfo:
+        """What was known of it last."""
+        return self._process.info
+
+    def write(self, data: bytes | str) -> None:
+        """Give it input."""
+        self._loop.wait(self._process.write(data))
+
+    def follow(self, *, since: int = 0) -> Iterator[LogPiece]:
+        """Its output behind a number and as it comes, until it has ended."""
+        return self._loop.read(self._process.follow(since=since))
+
+    def wait(self) -> ProcessInfo:
+        """Until it has ended."""
+        return self._loop.wait(self._process.wait())
+
+    def kill(self) -> ProcessInfo:
+        """End it, with all that it started."""
+        return self._loop.wait(self._process.kill())

@@ -1,0 +1,98 @@
+"""The bridge goes and comes back: nothing is lost, nothing is doubled, whatever state it was in."""
+
+from __future__ import annotations
+
+import pytest
+
+from footplate.config.settings import Settings
+from footplate.errors import LockHeld
+from footplate.interfaces.telegram.bridge import open_bridge, token_lock
+from footplate.runtime.service import open_service
+from tests.chat.bench import FAST, Bench, answered, asked
+
+
+async def test_what_was_written_while_it_was_down_runs_once_and_in_order(bench: Bench) -> None:
+    for number in range(3):
+        await bench.me.write(f"message {number}")
+    async with bench.bridge():
+        await answered(bench, "mock: message 2")
+        finals = [text for text in bench.me.texts if text.startswith("done")]
+        assert [text.split("mock: ")[1].splitlines()[0] for text in finals] == ["message 0", "message 1", "message 2"]
+    async with bench.bridge():
+        await bench.me.write("after")
+        await answered(bench, "mock: after")
+        assert len(bench.me.answers) == 4
+
+
+async def test_a_press_from_while_it_was_down_counts_and_is_answered(bench: Bench) -> None:
+    settings = bench.settings()
+    async with open_service(bench.environ, settings) as service:
+        async with open_bridge(service, settings, pace=FAST, poll_s=1):
+            await asked(bench)
+        press = await bench.me.press("Allow once")
+        async with open_bridge(service, settings, pace=FAST, poll_s=1):
+            await answered(bench, "permission: allow")
+            await bench.bots.until(lambda: bench.me.toast(press) is not None)
+
+
+async def test_the_same_message_and_buttons_work_after_a_restart_with_a_request_open(bench: Bench) -> None:
+    settings = bench.settings()
+    async with open_service(bench.environ, settings) as service:
+        async with open_bridge(service, settings, pace=FAST, poll_s=1):
+            first = await asked(bench)
+        async with open_bridge(service, settings, pace=FAST, poll_s=1):
+            await bench.me.press("Allow once", on=first)
+            await answered(bench, "permission: allow")
+            assert sum("permission · mock" in text for text in bench.me.texts) == 1
+            assert "allowed once by user7" in bench.me.find("permission · mock").text
+
+
+async def test_a_turn_that_ends_while_the_bridge_is_down_is_answered_when_it_is_back(bench: Bench) -> None:
+    settings = bench.settings()
+    async with open_service(bench.environ, settings) as service:
+        async with open_bridge(service, settings, pace=FAST, poll_s=1):
+            await bench.me.write("slow 500")
+            await bench.bots.until(lambda: bench.me.sees("working"))
+        row = (await service.hub.sessions()).items[0]
+        session = await service.hub.get(row.session)
+        async for delivery in session.subscribe():
+            if b'"TurnEnded"' in delivery.body:
+                break
+        assert not bench.me.sees("slow end")
+        async with open_bridge(service, settings, pace=FAST, poll_s=1):
+            await answered(bench, "slow end")
+            assert len(bench.me.answers) == 1
+
+
+@pytest.mark.parametrize("fault", [{"status": 500, "times": 3}, {"drop": "after"}, {"drop": "before"}])
+async def test_an_answer_that_could_not_be_delivered_comes_once_after_a_restart(
+    bench: Bench, fault: dict[str, object]
+) -> None:
+    settings: Settings = bench.settings(drain_s=0.0)
+    bench.bots.fail(method="sendMessage", text="done", **fault)
+    async with open_service(bench.environ, settings) as service:
+        async with open_bridge(service, settings, pace=FAST, poll_s=1):
+            await bench.me.write("hello")
+            await bench.bots.until(lambda: any("done" in str(c.parameters) for c in bench.bots.calls("sendMessage")))
+        async with open_bridge(service, settings, pace=FAST, poll_s=1):
+            await answered(bench, "mock: hello")
+            assert len(bench.me.answers) == 1
+
+
+async def test_a_turn_that_died_with_the_service_leaves_no_working_message(bench: Bench) -> None:
+    async with bench.bridge():
+        await bench.me.write("hang")
+        await bench.bots.until(lambda: bench.me.sees("working"))
+    async with bench.bridge():
+        await bench.bots.until(lambda: not bench.me.sees("working"))
+        assert len(bench.me.answers) == 1
+        await bench.me.write("still there?")
+        await answered(bench, "mock: still there?")
+
+
+async def test_two_bridges_of_one_bot_are_refused(bench: Bench) -> None:
+    settings = bench.settings()
+    async with bench.bridge():
+        with pytest.raises(LockHeld, match="Telegram bridge"):
+            async with token_lock(settings.telegram.bot_token):
+                pass

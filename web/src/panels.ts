@@ -1,0 +1,27 @@
+// The panels beside a session, and pages of their own. To add one, add a line here; its code is loaded when it is opened.
+import type { ComponentType } from "preact";
+import type { OpenSession } from "./state/session";
+import { texts } from "./texts";
+import type { IconName } from "./ui/icons";
+
+/** Shown at the right of a session, at /ui/sessions/{session}/{id}. */
+export interface Panel {
+  readonly id: string;
+  readonly title: string;
+  readonly icon: IconName;
+  readonly load: () => Promise<{ default: ComponentType<{ session: OpenSession }> }>;
+}
+
+/** A page of its own, at /ui/{id}, linked from the palette. */
+export interface Page {
+  readonly id: string;
+  readonly title: string;
+  readonly icon: IconName;
+  readonly load: () => Promise<{ default: ComponentType }>;
+}
+
+export const panels: readonly Panel[] = [
+  { id: "details", title: texts.panels.details, icon: "info", load: () => import("./panels/details") },
+];
+
+export const pages: readonly Page[] = [];

@@ -1,0 +1,24 @@
+// What lies over the page: a dialog, the palette, the sheet of keys. One at a time.
+import { signal } from "@preact/signals";
+import type { SessionInfo } from "../api/types";
+
+export type Overlay =
+  | { readonly name: "start"; readonly tab: "fresh" | "adopt" }
+  | { readonly name: "rename"; readonly session: SessionInfo }
+  | { readonly name: "confirm"; readonly text: string; readonly action: string; readonly done: () => void }
+  | { readonly name: "palette" }
+  | { readonly name: "help" };
+
+export const overlay = signal<Overlay | null>(null);
+
+export const openStart = (tab: "fresh" | "adopt" = "fresh"): void => {
+  overlay.value = { name: "start", tab };
+};
+
+export const closeOverlay = (): void => {
+  overlay.value = null;
+};
+
+export const confirmThat = (text: string, action: string, done: () => void): void => {
+  overlay.value = { name: "confirm", text, action, done };
+};

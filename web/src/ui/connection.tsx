@@ -1,0 +1,40 @@
+// Whether the server is there: a dot in the corner, a banner once it has been gone for a moment.
+import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { reconnectNow } from "../api/stream";
+import { connection } from "../state/attention";
+import { texts } from "../texts";
+
+const PATIENCE_MS = 1_500;
+
+export function ConnectionState(): JSX.Element {
+  const state = connection.value;
+  return (
+    <span class="link-state" data-state={state} role="status">
+      <span class="dot" aria-hidden="true" />
+      {texts.connection[state]}
+    </span>
+  );
+}
+
+export function ConnectionBanner(): JSX.Element | null {
+  const down = connection.value === "down";
+  const [shown, setShown] = useState(false);
+  useEffect(() => {
+    if (!down) {
+      setShown(false);
+      return undefined;
+    }
+    const timer = setTimeout(() => setShown(true), PATIENCE_MS);
+    return () => clearTimeout(timer);
+  }, [down]);
+  if (!shown) return null;
+  return (
+    <div class="down-banner" role="alert">
+      {texts.connection.downLong}
+      <button type="button" class="button small" onClick={reconnectNow}>
+        {texts.connection.now}
+      </button>
+    </div>
+  );
+}

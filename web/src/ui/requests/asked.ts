@@ -1,0 +1,22 @@
+// A request as a card needs it, whether it comes from a session's view or from the list of all that waits.
+import type * as t from "../../api/types";
+
+export interface Asked extends Omit<t.Request, "call" | "engine_request" | "mode" | "rules"> {
+  readonly session: string;
+  readonly detached: boolean;
+  readonly openedAt: number;
+}
+
+export function askedOf(held: t.RequestView, session: string): Asked {
+  return { ...held.request, session, detached: held.detached, openedAt: held.opened_at };
+}
+
+export function askedOfInfo(info: t.RequestInfo): Asked {
+  return { ...info, openedAt: info.opened_at };
+}
+
+/** Two requests are equal when one answer means the same for both: the same tool with the same input. */
+export function sameAsked(one: Asked, other: Asked): boolean {
+  if (one.id === other.id || one.kind !== "permission" || other.kind !== "permission" || one.tool !== other.tool) return false;
+  return one.title === other.title && JSON.stringify(one.input ?? null) === JSON.stringify(other.input ?? null);
+}

@@ -1,0 +1,201 @@
+// A permission: once, for the session, by a lasting rule, changed, or not.
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import type { AnswerBody } from "../../api/types";
+import { texts } from "../../texts";
+import { Icon } from "../icons";
+import { MenuButton, type MenuItem } from "../menu";
+import { answer, equalTo, sending } from "./answering";
+import type { Asked } from "./asked";
+import { InputView } from "./input_view";
+
+const words = texts.requests;
+
+export function PermissionForm({ asked, within }: { asked: Asked; within: boolean }): JSX.Element {
+  const [stage, setStage] = useState<"choose" | "edit" | "deny">("choose");
+  const [equal, setEqual] = useState(false);
+  const same = equalTo(asked);
+  const busy = sending.value.has(asked.id);
+  const give = (body: AnswerBody): void => void answer(asked, body, equal);
+  return (
+    <div class="request-body">
+      {asked.description ? <p>{asked.description}</p> : null}
+      {asked.reason ? (
+        <p class="hint">
+          {words.why}: {asked.reason}
+        </p>
+      ) : null}
+      {asked.blocked_path ? (
+        <p class="hint">
+          {words.path}: <code>{asked.blocked_path}</code>
+        </p>
+      ) : null}
+      {asked.plan_prompt ? <p class="hint">{words.underPlan(asked.plan_prompt)}</p> : null}
+      {within ? null : <InputView tool={asked.tool ?? ""} title={asked.title} input={asked.input} />}
+      {stage === "edit" ? <EditForm asked={asked} give={give} back={() => setStage("choose")} /> : null}
+      {stage === "deny" ? <DenyForm give={give} back={() => setStage("choose")} /> : null}
+      {stage === "choose" ? (
+        <>
+          {same.length ? (
+            <label class="check">
+              <input type="checkbox" checked={equal} onChange={(event) => setEqual(event.currentTarget.checked)} />
+              {words.same(same.length)}
+            </label>
+          ) : null}
+          <div class="request-actions">
+            <button type="button" class="button primary" data-act="allow" disabled={busy} onClick={() => give({ behavior: "allow" })}>
+              <Icon name="check" size={14} />
+              {busy ? words.sending : words.once}
+            </button>
+            {canLast(asked) ? (
+              <button type="button" class="button" disabled={busy} title={asked.suggestions?.[0]?.allows ?? ""} onClick={() => give({ behavior: "allow", scope: "session" })}>
+                {words.session}
+              </button>
+            ) : null}
+            {lasting(asked, give).length ? <MenuButton label={words.alwaysMenu} text={words.always} quiet={false} items={lasting(asked, give)} /> : null}
+            {asked.options?.some((option) => option.means) || asked.suggestions?.length || asked.input ? (
+              <button type="button" class="button" data-act="edit" disabled={busy} onClick={() => setStage("edit")}>
+                <Icon name="edit" size={14} />
+                {words.edit}
+              </button>
+            ) : null}
+            <span class="spacer" />
+            <button type="button" class="button danger" data-act="deny" disabled={busy} onClick={() => setStage("deny")}>
+              {words.deny}…
+            </button>
+          </div>
+        </>
+      ) : null}
+    </div>
+  );
+}
+
+/** Whether it can be allowed for the session: by a rule that is proposed, by an option, or because it is the engine's way. */
+function canLast(asked: Asked): boolean {
+  return !asked.options?.length || asked.options.some((option) => option.kind === "allow_session" || option.kind === "allow_always" || option.means != null);
+}
+
+/** Each lasting rule that is proposed, with the place where it would be kept. */
+function lasting(asked: Asked, give: (body: AnswerBody) => void): MenuItem[] {
+  const suggestions = asked.suggestions ?? [];
+  const found: MenuItem[] = suggestions.map((each, place) => ({
+    id: `suggestion-${place}`,
+    text: each.allows || each.label,
+    hint: words.destinations[each.destination ?? ""] || each.label,
+    act: () => give({ behavior: "allow", scope: each.destination === "session" ? "session" : "always", suggestion: place }),
+  }));
+  if (asked.plan_prompt) found.push({ id: "exact", text: words.exact, act: () => give({ behavior: "allow", scope: "exact" }) });
+  if (!suggestions.length) {
+    for (const option of asked.options ?? []) {
+      if (option.kind === "allow_always") found.push({ id: option.id, text: option.label, act: () => give({ option: option.id }) });
+    }
+  }
+  return found;
+}
+
+interface StageProps {
+  give: (body: AnswerBody) => void;
+  back: () => void;
+}
+
+function EditForm({ asked, give, back }: StageProps & { asked: Asked }): JSX.Element {
+  const fields = asObject(asked.input);
+  const [text, setText] = useState(JSON.stringify(fields ?? {}, null, 2));
+  const [problem, setProblem] = useState("");
+  const [single, setSingle] = useState(() => mainField(fields));
+  const send = (): void => {
+    if (single) {
+      give({ behavior: "allow", updated_input: { ...fields, [single.name]: single.text } });
+      return;
+    }
+    try {
+      const changed: unknown = JSON.parse(text);
+      const object = asObject(changed);
+      if (!object) throw new SyntaxError(words.editBad);
+      give({ behavior: "allow", updated_input: object });
+    } catch {
+      setProblem(words.editBad);
+    }
+  };
+  const rows = Math.min(14, Math.max(2, (single?.text ?? text).split("\n").length + 1));
+  return (
+    <div class="stage">
+      <label class="label" for={`edit-${asked.id}`}>
+        {words.editTitle}
+        {single ? ` (${single.name})` : ""}
+      </label>
+      <textarea
+        id={`edit-${asked.id}`}
+        class="field mono"
+        rows={rows}
+        autoFocus
+        spellcheck={false}
+        value={single ? single.text : text}
+        onInput={(event) => (single ? setSingle({ ...single, text: event.currentTarget.value }) : setText(event.currentTarget.value))}
+      />
+      {problem ? (
+        <p class="hint" role="alert">
+          {problem}
+        </p>
+      ) : null}
+      <div class="request-actions">
+        <button type="button" class="button primary" onClick={send}>
+          {words.editAllow}
+        </button>
+        {single ? (
+          <button type="button" class="button quiet" onClick={() => setSingle(null)}>
+            {words.editAll}
+          </button>
+        ) : null}
+        <button type="button" class="button quiet" onClick={back}>
+          {texts.cancel}
+        </button>
+      </div>
+    </div>
+  );
+}
+
+function asObject(value: unknown): Record<string, unknown> | null {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
+}
+
+/** A command is edited as a command, not as JSON. */
+function mainField(fields: Record<string, unknown> | null): { name: string; text: string } | null {
+  for (const name of ["command", "content", "new_string"]) {
+    const value = fields?.[name];
+    if (typeof value === "string") return { name, text: value };
+  }
+  return null;
+}
+
+function DenyForm({ give, back }: StageProps): JSX.Element {
+  const [message, setMessage] = useState("");
+  return (
+    <form
+      class="stage"
+      onSubmit={(event) => {
+        event.preventDefault();
+        give({ behavior: "deny", message });
+      }}
+    >
+      <textarea class="field" rows={2} autoFocus aria-label={words.denyMessage} placeholder={words.denyHint} value={message} onInput={(event) => setMessage(event.currentTarget.value)} onKeyDown={(event) => {
+        if (event.key === "Enter" && !event.shiftKey) {
+          event.preventDefault();
+          give({ behavior: "deny", message });
+        }
+      }} />
+      <div class="request-actions">
+        <button type="submit" class="button danger">
+          {words.denySend}
+        </button>
+        <button type="button" class="button danger" onClick={() => give({ behavior: "deny", message, interrupt: true })}>
+          <Icon name="stop" size={14} />
+          {words.denyStop}
+        </button>
+        <button type="button" class="button quiet" onClick={back}>
+          {texts.cancel}
+        </button>
+      </div>
+    </form>
+  );
+}

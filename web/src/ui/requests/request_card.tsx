@@ -1,0 +1,43 @@
+// A request of an agent and every way to answer it. The same card stands in the conversation and in the tray.
+import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { texts } from "../../texts";
+import { Icon, type IconName } from "../icons";
+import type { Asked } from "./asked";
+import { PermissionForm } from "./permission_form";
+import { PlanForm } from "./plan_form";
+import { QuestionForm } from "./question_form";
+
+const words = texts.requests;
+const ICONS: Record<Asked["kind"], IconName> = { permission: "bell", question: "question", plan: "map" };
+
+interface RequestCardProps {
+  asked: Asked;
+  /** It stands on the card of its call, which shows already what it is about. */
+  within?: boolean;
+  modes: readonly string[];
+  from?: JSX.Element;
+}
+
+export function RequestCard({ asked, within, modes, from }: RequestCardProps): JSX.Element {
+  const box = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (box.current) box.current.dataset["ready"] = "yes";
+  }, []);
+  return (
+    <section ref={box} class={`request ${asked.kind}${within ? " within" : ""}`} data-request={asked.id} tabIndex={-1} aria-label={`${asked.tool || words.permission}: ${asked.title}`}>
+      <header class="request-head">
+        <Icon name={ICONS[asked.kind]} />
+        <strong>{asked.limit ? words.limit : `${asked.tool || texts.conversation.agent} ${words[asked.kind]}`}</strong>
+        {asked.agent ? <span class="hint">{words.fromAgent(asked.agent)}</span> : null}
+        <span class="spacer" />
+        {from}
+      </header>
+      {asked.rerun ? <p class="request-warning">{words.rerun}</p> : null}
+      {asked.detached ? <p class="hint">{words.detached}</p> : null}
+      {asked.kind === "permission" ? <PermissionForm asked={asked} within={within ?? false} /> : null}
+      {asked.kind === "question" ? <QuestionForm asked={asked} /> : null}
+      {asked.kind === "plan" ? <PlanForm asked={asked} modes={modes} /> : null}
+    </section>
+  );
+}

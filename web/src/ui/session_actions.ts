@@ -1,0 +1,75 @@
+// What can be done with a session from anywhere: rename, fork, archive, export, end, delete.
+import { api } from "../api/client";
+import type { SessionInfo } from "../api/types";
+import { dropSession, putSession } from "../state/attention";
+import { confirmThat, overlay } from "../state/overlay";
+import { openTabs } from "../state/preferences";
+import { formatRoute, goSession } from "../state/route";
+import { attempt, tell } from "../state/toasts";
+import { texts } from "../texts";
+import { copyText } from "./clipboard";
+import type { MenuItem } from "./menu";
+import { closeTab } from "./tabs";
+
+const words = texts.actions;
+
+export function sessionActions(info: SessionInfo): MenuItem[] {
+  const found: MenuItem[] = [
+    { id: "rename", text: words.rename, icon: "pencil", act: () => (overlay.value = { name: "rename", session: info }) },
+    { id: "fork", text: words.fork, icon: "fork", act: () => void fork(info) },
+    { id: "export", text: words.exported, icon: "download", act: () => void download(info) },
+    { id: "link", text: words.copyLink, icon: "link", act: () => copyText(location.origin + formatRoute({ name: "session", id: info.id, panel: "" })) },
+    { id: "archive", text: info.archived ? words.unarchive : words.archive, icon: "archive", act: () => void setAside(info) },
+  ];
+  if (info.state !== "closed") {
+    found.push({ id: "end", text: words.end, icon: "stop", act: () => confirmThat(words.endAsk, words.end, () => void end(info)) });
+  }
+  found.push({ id: "delete", text: words.remove, icon: "trash", danger: true, act: () => confirmThat(words.removeAsk, words.remove, () => void remove(info)) });
+  return found;
+}
+
+async function fork(info: SessionInfo): Promise<void> {
+  const made = await attempt(api.fork(info.id, info.title));
+  if (!made) return;
+  putSession(made);
+  tell(words.forked, "good");
+  goSession(made.id);
+}
+
+async function download(info: SessionInfo): Promise<void> {
+  const response = await attempt(api.exported(info.id));
+  if (!response) return;
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await response.blob());
+  link.download = `${info.id}.jsonl`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+async function setAside(info: SessionInfo): Promise<void> {
+  const changed = await attempt(api.archive(info.id, !info.archived));
+  if (!changed) return;
+  putSession(changed);
+  if (changed.archived) {
+    closeTab(info.id);
+    tell(words.archived, "good");
+  }
+}
+
+async function end(info: SessionInfo): Promise<void> {
+  const changed = await attempt(api.close(info.id, ""));
+  if (changed) putSession(changed);
+}
+
+async function remove(info: SessionInfo): Promise<void> {
+  try {
+    await api.remove(info.id);
+  } catch (problem) {
+    await attempt(Promise.reject(problem));
+    return;
+  }
+  closeTab(info.id);
+  openTabs.value = openTabs.value.filter((each) => each !== info.id);
+  dropSession(info.id);
+  tell(words.removed, "good");
+}
