@@ -27,6 +27,7 @@ LONG = (
     "unit/engines/claude/test_standing.py",
     "unit/engines/mock/test_triggers.py",
     "unit/events/test_reduce_cost.py",
+    "unit/events/test_reduce_page.py",
     "unit/host/test_file_races.py",
     "unit/host/test_keeper.py",
     "unit/host/test_keepers.py",
@@ -139,6 +140,8 @@ def nothing_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
         request.getfixturevalue("tasks_left")
     if request.node.get_closest_marker("e2e"):
         request.getfixturevalue("messages")  # lives as long as the session, so it must not begin within the test
+    if "browser" in request.fixturenames:
+        request.getfixturevalue("browser")  # as long-lived
     children, descriptors, threads = _children(), set(_descriptors()), _threads()
     yield
     assert not _settled(lambda: _children() - children), f"children left behind: {_children() - children}"

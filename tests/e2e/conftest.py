@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
+from playwright.async_api import Browser
 
 from footplate.testing.agents import ClaudeVersion
 from footplate.testing.messages import ScriptedMessages
+from tests.e2e.pages import open_browser
 from tests.e2e.world import World, wait_until_gone
 
 
@@ -34,3 +37,10 @@ def world(
     made = World(tmp_path, messages, request.node.name.replace("[", "-").strip("]"), claude_version)
     yield made
     wait_until_gone(str(made.home))
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def browser() -> AsyncIterator[Browser]:
+    """One browser for all page tests of this worker; each visit has a profile of its own."""
+    async with open_browser() as opened:
+        yield opened

@@ -227,10 +227,7 @@ class Hub:
     # --------------------------------------------------------------------------------------------- inside
 
     async def _reopen(self, session: SessionId, rejoin: Rejoin | None = None) -> Session:
-        document = await self._services.store.documents(SPECS).get(session)
-        if document is None:
-            raise UnknownSession(session)
-        spec = msgspec.json.decode(document.body, type=SessionSpec)
+        spec = await self._spec(session)
         lease = await self._services.store.claim(session)
         reducer = SessionReducer()
         async for envelope in self._read(session):
@@ -243,6 +240,16 @@ class Hub:
             await session_again.shut()
             raise
         return session_again
+
+    async def _spec(self, session: SessionId) -> SessionSpec:
+        """How it was opened; of one that was imported, as far as its log tells. Raises `UnknownSession`."""
+        document = await self._services.store.documents(SPECS).get(session)
+        if document is not None:
+            return msgspec.json.decode(document.body, type=SessionSpec)
+        row = await self._services.store.projections.session(session)
+        if row is None:
+            raise UnknownSession(session)
+        return SessionSpec(engine=row.engine, cwd=row.cwd)
 
     async def _take_up(self, session: Session, rejoin: Rejoin | None) -> None:
         """Go on with a session: with its living agent, or without; one that was closed stays closed."""

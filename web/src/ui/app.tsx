@@ -20,6 +20,7 @@ import { Overlays } from "./overlays";
 import { SessionScreen } from "./session_screen";
 import { Sidebar } from "./sidebar";
 import { Tabs } from "./tabs";
+import { titleOf } from "./titles";
 import { Toasts } from "./toast_list";
 
 export function App(): JSX.Element {
@@ -63,7 +64,7 @@ function Inside(): JSX.Element {
   });
   useSignalEffect(() => {
     const at = route.value;
-    const about = at.name === "session" ? sessions.value.get(at.id)?.title || texts.sessions.untitled : "";
+    const about = at.name === "session" ? titleOf(sessions.value.get(at.id)) : "";
     const count = waiting.value.length;
     document.title = `${count ? `(${count}) ` : ""}${about ? `${about} · ` : ""}${texts.name}`;
   });

@@ -5,7 +5,7 @@ import { texts } from "../texts";
 
 export function PlanList({ entries }: { entries: readonly PlanEntry[] }): JSX.Element {
   return (
-    <ul class="plan">
+    <ul class="plan-list">
       {entries.map((entry, place) => {
         const status = entry.status ?? "pending";
         return (

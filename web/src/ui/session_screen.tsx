@@ -12,6 +12,7 @@ import { Icon } from "./icons";
 import { MenuButton } from "./menu";
 import { PlanBar } from "./plan_bar";
 import { sessionActions } from "./session_actions";
+import { titleOf } from "./titles";
 
 export function SessionScreen({ session }: { session: OpenSession }): JSX.Element {
   const standing = session.standing.value;
@@ -46,7 +47,7 @@ function SessionHead({ session }: { session: OpenSession }): JSX.Element {
   const info = sessions.value.get(session.id);
   const at = route.value;
   const open = at.name === "session" ? at.panel : "";
-  const title = facts.title || info?.title || texts.sessions.untitled;
+  const title = titleOf(facts);
   return (
     <header class="session-head">
       <button type="button" class="button quiet only-icon back" aria-label={texts.back} onClick={() => go({ name: "home" })}>

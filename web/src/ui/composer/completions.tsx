@@ -23,6 +23,8 @@ interface Wanted {
 
 const SHOWN = 8;
 const WAIT_MS = 80;
+const AGAIN_MS = 300;
+const TRIES = 4;
 
 /** What is being typed before the caret: `/word` at the very start, `@word` anywhere. */
 export function wantedAt(text: string, caret: number): Wanted | null {
@@ -61,13 +63,19 @@ export function Completions({ session, text, field, write, handle }: Completions
       setOffers(fitting.slice(0, SHOWN).map((command) => ({ value: `/${command.name}`, hint: command.description || command.argument_hint || "" })));
       return undefined;
     }
+    let timer = 0;
     let here = true;
-    const timer = setTimeout(() => {
+    const ask = (tries: number): void => {
       api.suggest(session.id, wanted.word).then(
-        (list) => here && setOffers(list.files.slice(0, SHOWN).map((file) => ({ value: `@${file.path}`, hint: "" }))),
+        (list) => {
+          if (!here) return;
+          setOffers(list.files.slice(0, SHOWN).map((file) => ({ value: `@${file.path}`, hint: "" })));
+          if (!list.files.length && tries > 1) timer = window.setTimeout(() => ask(tries - 1), AGAIN_MS); // it may still be looking
+        },
         () => here && setOffers([]), // an engine without files to offer
       );
-    }, WAIT_MS);
+    };
+    timer = window.setTimeout(() => ask(TRIES), WAIT_MS);
     return () => {
       here = false;
       clearTimeout(timer);

@@ -8,6 +8,7 @@ const words = texts.composer;
 const FULL = 0.8;
 
 export function Meters({ session }: { session: OpenSession }): JSX.Element {
+  void session.frame.value;
   const { meter, usage } = session.draft.facts;
   const cost = meter.cost_usd ?? usage.cost_usd;
   const input = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens;

@@ -14,6 +14,7 @@ function shown(prompt: QueuedPrompt): string {
 }
 
 export function QueueList({ session }: { session: OpenSession }): JSX.Element | null {
+  void session.frame.value;
   const { queue } = session.draft;
   if (!queue.length) return null;
   const move = (from: number, to: number): void => {

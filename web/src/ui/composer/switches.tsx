@@ -22,6 +22,7 @@ function valuesOf(options: readonly ConfigOption[], ...names: string[]): Choice[
 }
 
 export function Switches({ session }: { session: OpenSession }): JSX.Element {
+  void session.frame.value;
   const { facts } = session.draft;
   const { modes, efforts, effort } = session.choices.value;
   const engine = engineNamed(facts.engine);

@@ -23,7 +23,7 @@ export const DiffView = memo(function DiffView({ change }: { change: FileChange 
       <figcaption>
         <Icon name="file" size={14} />
         <span class="path" title={change.path}>
-          {change.path}
+          <bdi>{change.path}</bdi>
         </span>
         {change.moved_to ? <span class="hint">{texts.tools.moved(change.moved_to)}</span> : null}
         {fresh ? <span class="badge">{texts.tools.newFile}</span> : null}

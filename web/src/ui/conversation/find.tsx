@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { OpenSession } from "../../state/session";
 import { texts } from "../../texts";
+import { focusNow } from "../focus";
 import { Icon } from "../icons";
 import { keyOf, textOf } from "./rows";
 
@@ -61,7 +62,7 @@ export function Find({ session, go, close }: FindProps): JSX.Element {
   return (
     <div class="find" role="search">
       <Icon name="search" size={14} />
-      <input class="field" autoFocus aria-label={words.find} placeholder={words.find} value={wanted} onInput={(event) => setWanted(event.currentTarget.value)} onKeyDown={onKey} />
+      <input class="field" ref={focusNow} aria-label={words.find} placeholder={words.find} value={wanted} onInput={(event) => setWanted(event.currentTarget.value)} onKeyDown={onKey} />
       <span class="hint" role="status">
         {wanted.trim() ? (hits.length ? words.findCount(at + 1, hits.length) : words.findNone) : ""}
       </span>

@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { memo } from "preact/compat";
 import { useEffect, useRef } from "preact/hooks";
+import type { RequestView } from "../../api/types";
 import { onKey } from "../../state/keys";
 import type { OpenSession } from "../../state/session";
 import { texts } from "../../texts";
@@ -18,7 +19,7 @@ import { type ListHandle, VirtualList } from "./virtual_list";
 const words = texts.conversation;
 
 export function Timeline({ session }: { session: OpenSession }): JSX.Element {
-  const frame = session.frame.value;
+  void session.frame.value;
   const handle = useRef<ListHandle | null>(null);
   const away = useSignal(false);
   const finding = useSignal(false);
@@ -40,7 +41,7 @@ export function Timeline({ session }: { session: OpenSession }): JSX.Element {
         label={words.label}
         handle={handle}
         onAway={(is) => (away.value = is)}
-        draw={(row) => <RowView row={row} session={session} mark={markOf(row, session, frame)} />}
+        draw={(row) => <RowView row={row} session={session} held={heldOf(row, session)} />}
         empty={
           <div class="nothing-yet">
             <p>{words.empty}</p>
@@ -58,21 +59,18 @@ export function Timeline({ session }: { session: OpenSession }): JSX.Element {
   );
 }
 
-/** What a row depends on beside itself: a card on its request, a sub-agent on all that happens below it. */
-function markOf(row: Row, session: OpenSession, frame: number): unknown {
-  if (row.kind !== "item" || row.item.type !== "tool") return null;
-  if (row.item.counts.calls || row.item.kind === "subagent") return row.item.status === "running" ? frame : session.draft.itemsVersion;
-  return requestOf(session, row.item.id);
+function heldOf(row: Row, session: OpenSession): RequestView | undefined {
+  return row.kind === "item" && row.item.type === "tool" ? requestOf(session, row.item.id) : undefined;
 }
 
 interface RowProps {
   row: Row;
   session: OpenSession;
-  mark: unknown;
+  held: RequestView | undefined;
 }
 
 const RowView = memo(
-  function RowView({ row, session }: RowProps): JSX.Element | null {
+  function RowView({ row, session, held }: RowProps): JSX.Element | null {
     switch (row.kind) {
       case "turn":
         return <TurnLine turn={row.turn} />;
@@ -92,7 +90,7 @@ const RowView = memo(
       case "thought":
         return <AgentThought item={item} live={live} />;
       case "tool":
-        return <ToolCard item={item} live={live} session={session} />;
+        return <ToolCard item={item} live={live} session={session} held={held} />;
       case "notice":
         return <NoticeLine item={item} />;
       case "compaction":
@@ -103,7 +101,7 @@ const RowView = memo(
         return <RewindLine item={item} />;
     }
   },
-  (before, after) => sameRow(before.row, after.row) && before.mark === after.mark,
+  (before, after) => sameRow(before.row, after.row) && before.held === after.held,
 );
 
 function sameRow(one: Row, other: Row): boolean {

@@ -10,7 +10,7 @@ import { DiffView } from "./diff_view";
 import { Markdown } from "./markdown";
 import { AgentMessage, AgentThought, UserMessage } from "./messages";
 import { Output } from "./output";
-import { ToolCard } from "./tool_card";
+import { requestOf, ToolCard } from "./tool_card";
 
 interface BodyProps {
   item: t.ToolItem;
@@ -137,6 +137,7 @@ interface NestedProps {
 
 /** What a sub-agent does, below the call that started it. */
 function Nested({ item, detail, session }: NestedProps): JSX.Element {
+  void session.frame.value;
   const [shown, setShown] = useState(20);
   const below = session.draft.items.filter((each) => "parent" in each && each.parent === item.id);
   const live = session.draft.liveParts().filter((part) => part.parent === item.id);
@@ -168,7 +169,7 @@ function Nested({ item, detail, session }: NestedProps): JSX.Element {
 
 function NestedItem({ item, live, session }: { item: t.Item; live: readonly t.LivePart[]; session: OpenSession }): JSX.Element | null {
   const own = live.filter((part) => part.id === item.id);
-  if (item.type === "tool") return <ToolCard item={item} live={own} session={session} />;
+  if (item.type === "tool") return <ToolCard item={item} live={own} session={session} held={requestOf(session, item.id)} />;
   if (item.type === "message") return <AgentMessage item={item} live={own} />;
   if (item.type === "thought") return <AgentThought item={item} live={own} />;
   return item.type === "user" && !item.synthetic ? <UserMessage item={item} session={session} /> : null;

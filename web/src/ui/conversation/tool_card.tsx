@@ -30,6 +30,8 @@ interface ToolCardProps {
   item: t.ToolItem;
   live: readonly t.LivePart[];
   session: OpenSession;
+  /** The request that waits, or waited, for this call. */
+  held: t.RequestView | undefined;
 }
 
 export function requestOf(session: OpenSession, call: string): t.RequestView | undefined {
@@ -41,8 +43,7 @@ export function requestOf(session: OpenSession, call: string): t.RequestView | u
   return undefined;
 }
 
-export function ToolCard({ item, live, session }: ToolCardProps): JSX.Element {
-  const held = requestOf(session, item.id);
+export function ToolCard({ item, live, session, held }: ToolCardProps): JSX.Element {
   const asks = held?.state === "open";
   const [open, setOpen] = useState<boolean | null>(null);
   const shown = open ?? (OPEN_AT_FIRST.has(item.kind) || item.status === "failed");

@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { AnswerBody } from "../../api/types";
 import { texts } from "../../texts";
+import { focusNow } from "../focus";
 import { Icon } from "../icons";
 import { MenuButton, type MenuItem } from "../menu";
 import { answer, equalTo, sending } from "./answering";
@@ -128,7 +129,7 @@ function EditForm({ asked, give, back }: StageProps & { asked: Asked }): JSX.Ele
         id={`edit-${asked.id}`}
         class="field mono"
         rows={rows}
-        autoFocus
+        ref={focusNow}
         spellcheck={false}
         value={single ? single.text : text}
         onInput={(event) => (single ? setSingle({ ...single, text: event.currentTarget.value }) : setText(event.currentTarget.value))}
@@ -178,7 +179,7 @@ function DenyForm({ give, back }: StageProps): JSX.Element {
         give({ behavior: "deny", message });
       }}
     >
-      <textarea class="field" rows={2} autoFocus aria-label={words.denyMessage} placeholder={words.denyHint} value={message} onInput={(event) => setMessage(event.currentTarget.value)} onKeyDown={(event) => {
+      <textarea class="field" rows={2} ref={focusNow} aria-label={words.denyMessage} placeholder={words.denyHint} value={message} onInput={(event) => setMessage(event.currentTarget.value)} onKeyDown={(event) => {
         if (event.key === "Enter" && !event.shiftKey) {
           event.preventDefault();
           give({ behavior: "deny", message });

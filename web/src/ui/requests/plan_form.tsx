@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { texts } from "../../texts";
 import { Markdown } from "../conversation/markdown";
+import { focusNow } from "../focus";
 import { answer, sending } from "./answering";
 import type { Asked } from "./asked";
 
@@ -25,7 +26,7 @@ export function PlanForm({ asked, modes }: { asked: Asked; modes: readonly strin
         </div>
       ) : null}
       {prompts.length ? (
-        <fieldset class="question">
+        <fieldset class="ask">
           <legend>{words.allowedPrompts}</legend>
           {prompts.map((prompt, place) => (
             <label key={place} class="check">
@@ -43,7 +44,7 @@ export function PlanForm({ asked, modes }: { asked: Asked; modes: readonly strin
             void answer(asked, { behavior: "deny", message });
           }}
         >
-          <textarea class="field" rows={3} autoFocus aria-label={words.reviseHint} placeholder={words.reviseHint} value={message} onInput={(event) => setMessage(event.currentTarget.value)} />
+          <textarea class="field" rows={3} ref={focusNow} aria-label={words.reviseHint} placeholder={words.reviseHint} value={message} onInput={(event) => setMessage(event.currentTarget.value)} />
           <div class="request-actions">
             <button type="submit" class="button primary" disabled={busy}>
               {words.reviseSend}
@@ -61,7 +62,7 @@ export function PlanForm({ asked, modes }: { asked: Asked; modes: readonly strin
           {offered.length ? (
             <label class="inline-field">
               <span>{words.approveMode}</span>
-              <select class="field select" value={mode} onChange={(event) => setMode(event.currentTarget.value)}>
+              <select class="field select" aria-label={words.approveHow} value={mode} onChange={(event) => setMode(event.currentTarget.value)}>
                 <option value="">{words.approveModes["default"]}</option>
                 {offered.map((each) => (
                   <option key={each} value={each}>
@@ -76,7 +77,7 @@ export function PlanForm({ asked, modes }: { asked: Asked; modes: readonly strin
             {words.revise}
           </button>
           <button type="button" class="button danger" disabled={busy} onClick={() => void answer(asked, { behavior: "deny", interrupt: true })}>
-            {words.denyStop}
+            {texts.composer.interrupt}
           </button>
         </div>
       )}

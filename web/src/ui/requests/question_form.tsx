@@ -77,7 +77,7 @@ function QuestionField({ name, question, given, set }: FieldProps): JSX.Element 
   };
   const preview = choices.find((choice) => given.labels.includes(choice.label) && choice.preview)?.preview;
   return (
-    <fieldset class="question">
+    <fieldset class="ask">
       <legend>
         {question.header ? <span class="badge">{question.header}</span> : null} {question.text}
       </legend>

@@ -28,7 +28,7 @@ export function RequestCard({ asked, within, modes, from }: RequestCardProps): J
     <section ref={box} class={`request ${asked.kind}${within ? " within" : ""}`} data-request={asked.id} tabIndex={-1} aria-label={`${asked.tool || words.permission}: ${asked.title}`}>
       <header class="request-head">
         <Icon name={ICONS[asked.kind]} />
-        <strong>{asked.limit ? words.limit : `${asked.tool || texts.conversation.agent} ${words[asked.kind]}`}</strong>
+        <strong>{asked.limit ? words.limit : `${(asked.kind === "permission" && asked.tool) || texts.conversation.agent} ${words[asked.kind]}`}</strong>
         {asked.agent ? <span class="hint">{words.fromAgent(asked.agent)}</span> : null}
         <span class="spacer" />
         {from}
