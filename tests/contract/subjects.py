@@ -12,7 +12,7 @@ from footplate.events.runs import RunEvent
 from footplate.runtime.run import Run, RunRequest
 from footplate.testing.closed import MINIMAL_PATH, closed_environment, prepare_home
 from footplate.testing.messages import api_error, say, script, tool
-from tests.contract.players import write_player
+from tests.contract.players import write_player, write_server
 from tests.e2e.world import World
 
 FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
@@ -155,6 +155,45 @@ class AcpSubject:
         return self._run("history", resume=resume)
 
 
+class CodexServerSubject:
+    """`codex app-server`, played from what it once wrote."""
+
+    death_words: tuple[str, ...] = ("exit code 7", "last words")
+    patience_s = 2.0
+
+    def __init__(self, folder: Path) -> None:
+        self._scene = Scene(folder)
+
+    def _play(self, records: bytes, *, exit_code: int = 0, **options: object) -> Run:
+        program = self._scene.bin / "codex"
+        write_server(program, records, version="codex-cli 0.166.0", exit_code=exit_code)
+        return self._scene.run("codex", "do it", Settings(), allow_tools=("shell",), **options)
+
+    def answer(self) -> Run:
+        return self._play(_codex("appserver-question"))
+
+    def tool(self) -> Run:
+        return self._play(_codex("appserver-approve"))
+
+    def failure(self) -> Run:
+        failed = b'"status": "failed", "error": {"message": "no"}'
+        return self._play(_codex("appserver-approve").replace(b'"status": "completed", "error": null', failed))
+
+    def death(self) -> Run:
+        return self._play(
+            _cut(_codex("appserver-approve"), b'"item/started", "params": {"item": {"type": "command'), exit_code=7
+        )
+
+    def hang(self, timeout_s: float | None = None) -> Run:
+        return self._play(_cut(_codex("appserver-interrupt"), b'"agentMessage"'), timeout_s=timeout_s)
+
+    def missing(self) -> Run:
+        return self._scene.run("codex", "do it", Settings())
+
+    def resumed(self, resume: str) -> Run:
+        return self._play(_codex("appserver-question").replace(b'thread/start"', b'thread/resume"'), resume=resume)
+
+
 class CodexSubject:
     """`codex exec`, played from what it once wrote."""
 
@@ -174,7 +213,7 @@ class CodexSubject:
             last_words="last words" if exit_code else "",
             lingers="forever" if lingers else "",
         )
-        return self._scene.run("codex", "do it", Settings(), **options)
+        return self._scene.run("codex", "do it", Settings(), one_shot=True, **options)
 
     def answer(self) -> Run:
         return self._play(_codex("exec-simple"))

@@ -12,7 +12,16 @@ from footplate.events.runs import Action, Completed, RunEvent, Started
 from footplate.testing.agents import ClaudeVersion
 from footplate.testing.invariants import check_run
 from footplate.testing.messages import ScriptedMessages
-from tests.contract.subjects import AcpSubject, CodexSubject, MockSubject, RealClaude, RecordedClaude, Subject, watch
+from tests.contract.subjects import (
+    AcpSubject,
+    CodexServerSubject,
+    CodexSubject,
+    MockSubject,
+    RealClaude,
+    RecordedClaude,
+    Subject,
+    watch,
+)
 from tests.e2e.world import World
 
 pytestmark = pytest.mark.timeout(120)
@@ -21,7 +30,8 @@ OFFLINE: dict[str, Callable[[Path], Subject]] = {
     "mock-in-process": lambda folder: MockSubject(folder, "in_process"),
     "mock-stdio": lambda folder: MockSubject(folder, "stdio"),
     "acp-stdio": AcpSubject,
-    "codex-recorded": CodexSubject,
+    "codex-exec-recorded": CodexSubject,
+    "codex-recorded": CodexServerSubject,
     "claude-recorded": RecordedClaude,
 }
 

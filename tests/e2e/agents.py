@@ -16,7 +16,7 @@ PROGRAMS = {
     "qwen": ".bin/qwen",
     "codex": ".bin/codex",
 }
-SHELL_TOOLS = {"opencode": "bash", "gemini": "run_shell_command", "qwen": "run_shell_command"}
+SHELL_TOOLS = {"opencode": "bash", "gemini": "run_shell_command", "qwen": "run_shell_command", "codex": "exec_command"}
 KEY = "not-a-real-key"
 WAIT_S = 60.0
 
@@ -59,7 +59,23 @@ class AgentWorld:
 
     def shell(self, command: str) -> tuple[str, dict[str, object]]:
         """The call by which this agent runs a command."""
+        if self.agent == "codex":
+            return SHELL_TOOLS[self.agent], {"cmd": command}
         return SHELL_TOOLS[self.agent], {"command": command, "description": "a command"}
+
+    def _prepare_codex(self, url: str) -> None:
+        folder = self.home / ".codex"
+        folder.mkdir()
+        settings = {
+            "model": "scripted-1",
+            "model_provider": "scripted",
+            "sandbox_mode": "danger-full-access",  # its sandbox cannot be set up below a temporary folder
+        }
+        provider = {"name": "Scripted", "base_url": f"{url}/v1", "env_key": "OPENAI_API_KEY", "wire_api": "responses"}
+        lines = [f"{name} = {json.dumps(value)}" for name, value in settings.items()]
+        lines += ["[model_providers.scripted]", *(f"{name} = {json.dumps(value)}" for name, value in provider.items())]
+        (folder / "config.toml").write_text("\n".join(lines) + "\n")
+        self.env["OPENAI_API_KEY"] = KEY
 
     def _prepare_opencode(self, url: str) -> None:
         model = {"name": "Scripted 1", "limit": {"context": 100_000, "output": 8_000}}

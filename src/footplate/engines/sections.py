@@ -14,7 +14,7 @@ from footplate.errors import ConfigError
 
 SHAPES: Final = {
     "claude": "footplate.engines.claude.settings:ClaudeSettings",
-    "codex": "footplate.engines.codex.engine:CodexSettings",
+    "codex": "footplate.engines.codex.settings:CodexSettings",
     "opencode": "footplate.engines.acp.engine:AcpSettings",
     "gemini": "footplate.engines.acp.engine:AcpSettings",
     "qwen": "footplate.engines.acp.engine:AcpSettings",

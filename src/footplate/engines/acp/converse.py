@@ -28,7 +28,15 @@ from footplate.acp.schema.start import InitializeResponse
 from footplate.engines.acp.auth import Login, read_methods
 from footplate.engines.acp.incoming import Incoming
 from footplate.engines.acp.settle import Turn, Verdict, end_turn, judge_error, judge_stop, word_error
-from footplate.engines.acp.startup import Call, Opened, initialize, open_session, set_option, wanted_options
+from footplate.engines.acp.startup import (
+    CATEGORIES,
+    Call,
+    Opened,
+    initialize,
+    open_session,
+    set_option,
+    wanted_options,
+)
 from footplate.engines.base import Exit, Installed, Options, Reaction
 from footplate.engines.standing import Standing
 from footplate.errors import EngineGone, RequestError, UnsupportedOption
@@ -277,6 +285,9 @@ class AcpConversation:
             self._advance()
             return
         name, value = self._settings.pop(0)
+        if self._in.state.value_of(CATEGORIES[name]) == value:
+            self._configure()
+            return
         try:
             call = set_option(self._engine, self._in.session, self._in.state, name, value)
         except RequestError as problem:

@@ -1,4 +1,4 @@
-"""Codex as an engine of the product, in its one-shot form."""
+"""Codex as an engine of the product: live by its app-server, or one prompt at a time by `codex exec`."""
 
 from __future__ import annotations
 
@@ -6,40 +6,35 @@ import asyncio
 import re
 import shutil
 from collections.abc import Mapping
-from typing import Annotated, Final
-
-import msgspec
-from msgspec import Meta
+from typing import Final
 
 from footplate.config.settings import read_section
 from footplate.engines.base import Capabilities, Conversation, Exit, Installed, Launch, Options, Reaction
-from footplate.engines.codex.launch import EFFORTS, MODES, NAME, build_launch
-from footplate.engines.codex.translate import Translator
+from footplate.engines.codex.conversation import AppServerConversation
+from footplate.engines.codex.exec_translate import Translator
+from footplate.engines.codex.launch import NAME, build_exec, build_server
+from footplate.engines.codex.modes import EFFORTS, MODES
+from footplate.engines.codex.settings import CodexSettings
 from footplate.errors import EngineNotExecutable, EngineNotFound, UnsupportedOption
 from footplate.events.base import ResumeToken
 from footplate.events.commands import Command
 from footplate.events.ids import EngineSessionId
-from footplate.host.environment import build_environment
+from footplate.host.environment import build_environment, expand_home
 from footplate.host.lines import Block
 
 INSTALL: Final = "install it with `npm install -g @openai/codex`"
 VERSION_WAIT_S: Final = 20.0
+DEFAULTS: Final = CodexSettings()
 _VERSION: Final = re.compile(r"\d+\.\d+\.\d+\S*")
 _RESUME_LINE: Final = re.compile(r"[ \t]*`?codex[ \t]+resume[ \t]+([^\s`]+)`?[ \t]*", re.IGNORECASE)
 
 
-class CodexSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[engines.codex]`: where its program is."""
-
-    program: Annotated[str, Meta(description="the CLI: a path, or a name on `PATH`")] = "codex"
-
-
 def create(section: Mapping[str, object]) -> CodexEngine:
     """The engine as the catalog makes it."""
-    return CodexEngine(read_section(CodexSettings, section, where="[engines.codex]").program)
+    return CodexEngine(read_section(CodexSettings, section, where="[engines.codex]"))
 
 
-class CodexConversation:
+class ExecConversation:
     """One run of `codex exec`: it speaks, and nothing can be said to it."""
 
     def __init__(self, options: Options, installed: Installed, *, turn_prefix: str = "turn-") -> None:
@@ -70,10 +65,10 @@ class CodexConversation:
 
 
 class CodexEngine:
-    """Codex by `codex exec --json`: no permissions, no questions, one prompt per process."""
+    """Codex: a process and a thread per session; `codex exec` where one prompt and no question are enough."""
 
-    def __init__(self, program: str = "codex") -> None:
-        self._program = program
+    def __init__(self, settings: CodexSettings = DEFAULTS) -> None:
+        self._settings = settings
 
     @property
     def name(self) -> str:
@@ -86,23 +81,39 @@ class CodexEngine:
         return "Codex"
 
     def capabilities(self, installed: Installed | None = None) -> Capabilities:
-        """What the one-shot form can do."""
-        return Capabilities(resume=True, one_shot=True, modes=MODES, efforts=EFFORTS)
+        """What it can do live."""
+        return Capabilities(
+            resume=True,
+            fork=True,
+            interrupt=True,
+            queue=True,
+            steer=True,
+            permissions=True,
+            questions=True,
+            images=True,
+            one_shot=True,
+            live=True,
+            structured_output=True,
+            modes=tuple(MODES),
+            efforts=EFFORTS,
+        )
 
     async def locate(self, environ: Mapping[str, str]) -> Installed:
         """The program on the PATH of `environ`, and its version."""
-        program = shutil.which(self._program, path=environ.get("PATH", ""))
+        wanted = expand_home(self._settings.program, environ)
+        program = shutil.which(wanted, path=environ.get("PATH", ""))
         if program is None:
-            raise EngineNotFound(NAME, self._program, INSTALL)
+            raise EngineNotFound(NAME, wanted, INSTALL)
         return Installed(engine=NAME, program=program, version=await _ask_version(program, environ))
 
     def launch(self, options: Options, installed: Installed, environ: Mapping[str, str]) -> Launch:
-        """`codex exec --json ...` with stdin closed."""
-        return build_launch(options, installed.program, environ)
+        """`codex app-server`, or `codex exec --json ...` with stdin closed."""
+        build = build_exec if options.one_shot else build_server
+        return build(options, installed.program, environ, self._settings)
 
     def converse(self, options: Options, installed: Installed) -> Conversation:
-        """The translator of one process."""
-        return CodexConversation(options, installed)
+        """The state machine for one process."""
+        return ExecConversation(options, installed) if options.one_shot else AppServerConversation(options, installed)
 
     def format_resume(self, token: ResumeToken) -> str:
         """`codex resume ID`."""

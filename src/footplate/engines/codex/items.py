@@ -1,4 +1,4 @@
-"""Items of Codex as tool calls: kind, title, detail and outcome of each. Pure functions."""
+"""Items of `codex app-server` as tool calls: kind, title, detail and outcome of each. Pure functions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,19 @@ from typing import Final
 
 import msgspec
 
-from footplate.engines.codex.wire import Change, CommandExecution, FileChange, McpToolCall, TodoList, WebSearch
+from footplate.engines.codex.diffs import read_hunks
+from footplate.engines.codex.wire import (
+    Change,
+    CollabCall,
+    CommandAction,
+    CommandExecution,
+    DynamicToolCall,
+    FileChange,
+    ImageView,
+    McpToolCall,
+    ToolItem,
+    WebSearch,
+)
 from footplate.events.base import OptionalRaw
 from footplate.events.content import ContentBlock, OtherBlock, TextBlock
 from footplate.events.tools import (
@@ -14,7 +26,9 @@ from footplate.events.tools import (
     CommandDetail,
     FileChangeDetail,
     McpDetail,
-    PlanEntry,
+    OtherDetail,
+    ReadDetail,
+    SubagentDetail,
     ToolDetail,
     ToolKind,
     ToolOutcome,
@@ -22,16 +36,16 @@ from footplate.events.tools import (
 )
 from footplate.events.tools import FileChange as ChangedFile
 
-ToolItem = CommandExecution | FileChange | McpToolCall | WebSearch
-
 OUTPUT_LIMIT: Final = 4096
 """How much of a command's output a detail holds; the whole of it is the content of the event."""
 
+SHELL: Final = "shell"
+PATCH: Final = "apply_patch"
 OUTCOMES: Final[dict[str, ToolOutcome]] = {"completed": "completed", "failed": "failed", "declined": "denied"}
 CHANGES: Final[dict[str, ChangeKind]] = {"add": "add", "update": "update", "delete": "delete"}
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
+class Read(msgspec.Struct, frozen=True, kw_only=True):
     """What an item says of its call."""
 
     name: str
@@ -43,67 +57,111 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     content: tuple[ContentBlock, ...] = ()
 
 
-def read_item(item: ToolItem) -> Told:
+def read_item(item: ToolItem) -> Read:
     """The call behind an item. The item's type decides: a patch in a shell command is a change of files."""
     match item:
         case CommandExecution():
             return _command(item)
         case FileChange():
-            changes = tuple(map(_change, item.changes))
-            return Told(
-                name="apply_patch",
+            changes = read_changes(item.changes)
+            return Read(
+                name=PATCH,
                 kind="file_change",
-                title=", ".join(change.path for change in changes) or "a change of files",
+                title=word_changes(changes),
                 detail=FileChangeDetail(changes=changes),
                 outcome=OUTCOMES.get(item.status, "completed"),
             )
         case McpToolCall():
             return _mcp(item)
         case WebSearch():
-            return Told(name="web_search", kind="web", title=item.query, detail=WebDetail(query=item.query))
+            return Read(name="web_search", kind="web", title=item.query, detail=WebDetail(query=item.query))
+        case ImageView():
+            return Read(name="view_image", kind="read", title=item.path, detail=ReadDetail(path=item.path))
+        case DynamicToolCall() | CollabCall():
+            return _rarer(item)
 
 
-def _command(item: CommandExecution) -> Told:
-    output = item.aggregated_output
+def plain_command(command: str, actions: tuple[CommandAction, ...]) -> str:
+    """The command without the shell around it, where Codex tells it as one."""
+    return actions[0].command if len(actions) == 1 and actions[0].command else command
+
+
+def read_changes(changes: tuple[Change, ...]) -> tuple[ChangedFile, ...]:
+    """Changes of files; of a new or removed one the whole text is told, of another one the hunks."""
+    return tuple(map(_change, changes))
+
+
+def word_changes(changes: tuple[ChangedFile, ...]) -> str:
+    """A title for changes of files."""
+    return ", ".join(change.path for change in changes) or "a change of files"
+
+
+def _change(change: Change) -> ChangedFile:
+    kind = CHANGES.get(change.kind.type, "update")
+    moved = change.kind.move_path or ""
+    return ChangedFile(
+        path=change.path,
+        kind="move" if moved else kind,
+        old_text=change.diff if kind == "delete" else None,
+        new_text=change.diff if kind == "add" else None,
+        hunks=read_hunks(change.diff) if kind == "update" else (),
+        moved_to=moved,
+    )
+
+
+def _command(item: CommandExecution) -> Read:
+    output = item.aggregated_output or ""
+    command = plain_command(item.command, item.command_actions)
     failed = item.exit_code not in (None, 0)
-    return Told(
-        name="shell",
+    return Read(
+        name=SHELL,
         kind="command",
-        title=item.command,
+        title=command,
         detail=CommandDetail(
-            command=item.command,
+            command=command,
+            cwd=item.cwd,
             exit_code=item.exit_code,
             output=output[:OUTPUT_LIMIT],
             truncated=len(output) > OUTPUT_LIMIT,
         ),
+        input=msgspec.Raw(msgspec.json.encode({"command": command, "cwd": item.cwd})),
         outcome=OUTCOMES.get(item.status, "failed" if failed else "completed"),
         content=(TextBlock(text=output),) if output else (),
     )
 
 
-def _mcp(item: McpToolCall) -> Told:
+def _mcp(item: McpToolCall) -> Read:
     content: tuple[ContentBlock, ...] = ()
     if item.error is not None:
         content = (TextBlock(text=item.error.message),)
-    elif item.result is not None and bytes(item.result) != b"null":
-        content = (OtherBlock(kind="mcp_result", raw=item.result.copy()),)
-    return Told(
+    elif _present(item.result) is not None:
+        content = (OtherBlock(kind="mcp_result", raw=item.result.copy()),) if item.result is not None else ()
+    return Read(
         name=f"mcp__{item.server}__{item.tool}",
         kind="mcp",
         title=f"{item.server}: {item.tool}",
         detail=McpDetail(server=item.server, tool=item.tool),
-        input=None if item.arguments is None else item.arguments.copy(),
+        input=_present(item.arguments),
         outcome=OUTCOMES.get(item.status, "failed" if item.error else "completed"),
         content=content,
     )
 
 
-def _change(change: Change) -> ChangedFile:
-    return ChangedFile(path=change.path, kind=CHANGES.get(change.kind, "update"))
-
-
-def entries_of(todos: TodoList) -> tuple[PlanEntry, ...]:
-    """The to-do list; Codex tells only what is done and what is not."""
-    return tuple(
-        PlanEntry(content=todo.text, status="completed" if todo.completed else "pending") for todo in todos.items
+def _rarer(item: DynamicToolCall | CollabCall) -> Read:
+    outcome = OUTCOMES.get(item.status, "completed")
+    if isinstance(item, CollabCall):
+        prompt = item.prompt or ""
+        detail = SubagentDetail(description=item.tool, prompt=prompt)
+        return Read(name=item.tool, kind="subagent", title=prompt or item.tool, detail=detail, outcome=outcome)
+    return Read(
+        name=item.tool,
+        kind="other",
+        title=item.tool,
+        detail=OtherDetail(),
+        input=_present(item.arguments),
+        outcome=outcome,
     )
+
+
+def _present(raw: OptionalRaw) -> OptionalRaw:
+    return None if raw is None or bytes(raw) == b"null" else raw.copy()

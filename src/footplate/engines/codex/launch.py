@@ -1,4 +1,4 @@
-"""How `codex exec` is started: options in, argv and environment out. Pure."""
+"""How Codex is started, live or for one prompt: options in, argv and environment out. Pure."""
 
 from __future__ import annotations
 
@@ -6,21 +6,48 @@ from collections.abc import Mapping
 from typing import Final
 
 from footplate.engines.base import Options, Spawn
+from footplate.engines.codex.modes import check_effort, find_mode
+from footplate.engines.codex.settings import CodexSettings
 from footplate.errors import InvalidValue, UnsupportedOption
 from footplate.host.environment import build_environment
 
 NAME: Final = "codex"
-MODES: Final = ("read-only", "workspace-write", "danger-full-access")
+SANDBOXES: Final = ("read-only", "workspace-write", "danger-full-access")
 """Codex's sandbox policies: what stands in for permission modes where nobody can be asked."""
 
-EFFORTS: Final = ("minimal", "low", "medium", "high", "xhigh")
 LONGEST_PROMPT: Final = 120 * 1024
 """A single argument longer than 128 KiB is refused by Linux."""
 
 PASSED: Final = ("CODEX_*", "OPENAI_*")
 
 
-def build_launch(options: Options, program: str, environ: Mapping[str, str]) -> Spawn:
+def build_server(options: Options, program: str, environ: Mapping[str, str], settings: CodexSettings) -> Spawn:
+    """The live form: `codex app-server`, which is told everything else over its wire.
+
+    Raises `UnsupportedOption` for what Codex cannot do, and `InvalidValue` for what it cannot take.
+    """
+    find_mode(options.mode)
+    check_effort(options.effort)
+    asked = {
+        "a chosen session id": options.session_id is not None,
+        "a limit of turns": options.max_turns is not None,
+        "a limit of money": options.max_budget_usd is not None,
+        "sub-agents of one's own": bool(options.agents),
+        "hooks": bool(options.hooks),
+        "tools of the host": bool(options.servers),
+    }
+    for option, is_asked in asked.items():
+        if is_asked:
+            raise UnsupportedOption(NAME, option, "leave it out")
+    return Spawn(argv=(program, "app-server"), env=_environment(options, environ, settings), cwd=options.cwd)
+
+
+def _environment(options: Options, environ: Mapping[str, str], settings: CodexSettings) -> dict[str, str]:
+    given = build_environment(environ, allow=(*PASSED, *settings.env_pass), extra=settings.env)
+    return {**given, **options.env}
+
+
+def build_exec(options: Options, program: str, environ: Mapping[str, str], settings: CodexSettings) -> Spawn:
     """The command line for one prompt, with stdin closed: `codex exec` would wait for it.
 
     Raises `UnsupportedOption` for what this form of Codex cannot do, and `InvalidValue` for what it cannot take.
@@ -30,17 +57,16 @@ def build_launch(options: Options, program: str, environ: Mapping[str, str]) -> 
     if options.model:
         argv += ["-m", options.model]
     if options.mode:
-        argv += ["-s", _one_of("mode", options.mode, MODES)]
+        argv += ["-s", _one_of("mode", options.mode, SANDBOXES)]
     if options.effort:
-        argv += ["-c", f'model_reasoning_effort="{_one_of("effort", options.effort, EFFORTS)}"']
+        argv += ["-c", f'model_reasoning_effort="{check_effort(options.effort)}"']
     for folder in options.add_dirs:
         argv += ["--add-dir", folder]
     if options.resume is not None:
         argv += ["resume", "--", options.resume, options.prompt]
     else:
         argv += ["--", options.prompt]
-    env = build_environment(environ, allow=PASSED, extra=options.env)
-    return Spawn(argv=tuple(argv), env=env, cwd=options.cwd, stdin=False)
+    return Spawn(argv=tuple(argv), env=_environment(options, environ, settings), cwd=options.cwd, stdin=False)
 
 
 def _refuse(options: Options) -> None:

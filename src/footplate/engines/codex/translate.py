@@ -1,283 +1,264 @@
-"""The stream of `codex exec --json` as events: one process, one turn. Pure.
-
-Two of its habits shape this: items of type `error` are warnings that may come before the turn, and a turn that fails
-says so twice (`error`, then `turn.failed`). And its token counts are those of the whole thread: of a new thread they
-are the turn's own, of a resumed one nobody can tell here, so that only `reported` holds them.
-"""
+"""What a thread of `codex app-server` does in its turns, as events: words, thoughts, calls, plans. Pure."""
 
 from __future__ import annotations
 
-from typing import Final, assert_never
+from typing import Final
 
 import msgspec
 
-from footplate.engines.base import Exit
-from footplate.engines.codex.items import Told, ToolItem, entries_of, read_item
+from footplate.engines.codex.items import Read, read_changes, read_item
 from footplate.engines.codex.wire import (
     AgentMessage,
-    CommandExecution,
-    ErrorItem,
-    FileChange,
-    Line,
-    McpToolCall,
+    AnyItem,
+    CollabCall,
+    Compaction,
+    PlanItem,
+    PlanStep,
     Reasoning,
-    TodoList,
-    TokenCounts,
-    WebSearch,
-    item_decoder,
-    line_decoder,
-    plain_words,
-    read_counts,
-    read_problem,
+    Told,
+    ToolItem,
+    UserMessage,
 )
-from footplate.events.base import OptionalRaw, ResumeToken
-from footplate.events.ids import EngineSessionId, MessageId, ToolCallId, TurnId
+from footplate.events.ids import MessageId, ToolCallId, TurnId
 from footplate.events.model import (
-    EngineAttached,
-    EngineDetached,
+    CompactionEnded,
+    CompactionStarted,
     Event,
     Message,
-    Notice,
+    MessageDelta,
     PlanChanged,
-    StopReason,
     Thought,
+    ThoughtDelta,
     ToolEnded,
     ToolStarted,
     ToolUpdated,
-    TurnEnded,
-    TurnStarted,
-    Unparsed,
 )
-from footplate.events.run_notes import word_exit
-from footplate.events.usage import Usage
-from footplate.host.lines import BadLine, Block, decode_block
+from footplate.events.tools import EntryStatus, FileChangeDetail, PlanEntry, ToolOutcome
 
-NAME: Final = "codex"
-RAW_LIMIT: Final = 64 * 1024
-ZERO: Final = TokenCounts()
+STATUSES: Final[dict[str, EntryStatus]] = {"inProgress": "in_progress", "completed": "completed"}
+
+
+class MisplacedError(Exception):
+    """Something that has no place where it came; whoever has the line keeps it."""
+
+
+class Call(msgspec.Struct, kw_only=True):
+    """A call that runs."""
+
+    id: ToolCallId
+    read: Read
+    parent: ToolCallId | None = None
+    denied: bool = False
+
+
+class Draft(msgspec.Struct, kw_only=True):
+    """A message or a thought while it is written: the pieces of each of its parts."""
+
+    message: MessageId
+    parent: ToolCallId | None
+    said: list[str] = []
+    thought: dict[int, list[str]] = {}
+
+    def close(self) -> list[Event]:
+        """What was written of it, when no more will come."""
+        events: list[Event] = [
+            Thought(message=self.message, part=part, text="".join(pieces), parent=self.parent)
+            for part, pieces in self.thought.items()
+        ]
+        if self.said:
+            events.append(Message(message=self.message, part=0, text="".join(self.said), parent=self.parent))
+        return events
 
 
 class Translator:
-    """Folds the lines of one process into events.
+    """Folds the items of turns into events. Between `begin` and `end` there is a turn, and only then.
 
-    Codex counts its items anew in each process; our ids are the turn's and, behind it, the item's.
+    Items of a thread that an agent of the agent is carry the call that started it. Codex may use an id again, also
+    within a turn; our ids are used once.
     """
 
-    def __init__(
-        self,
-        *,
-        cwd: str = "",
-        version: str = "",
-        model: str = "",
-        mode: str = "",
-        resumed: bool = False,
-        prefix: str = "turn-",
-    ) -> None:
-        self.events: list[Event] = []
-        self._attached = EngineAttached(
-            engine=NAME,
-            engine_session_id=EngineSessionId(""),
-            reason="resumed" if resumed else "started",
-            version=version,
-            model=model,
-            mode=mode,
-            cwd=cwd,
-        )
-        self._prefix = prefix
-        self._turns = 0
+    def __init__(self) -> None:
+        self.own = ""
+        self.calls: dict[str, Call] = {}
+        self.answer = ""
+        self.threads: dict[str, ToolCallId] = {}
         self._turn: TurnId | None = None
-        self._thread: EngineSessionId | None = None
-        self._before: TokenCounts | None = None if resumed else ZERO
-        self._calls: dict[str, Told] = {}
-        self._over: set[ToolCallId] = set()
-        self._answer = ""
-        self._error = ""
+        self._messages = 0
+        self._drafts: dict[str, Draft] = {}
+        self._seen: dict[str, int] = {}
 
-    def feed(self, block: Block) -> list[Event]:
-        """Events of whole lines, in order."""
-        lines = decode_block(line_decoder, block.lines)
-        for place, line in enumerate(lines):
-            if isinstance(line, BadLine):
-                self._keep(line.raw, line.reason)
-            elif not self._line(line):
-                self._keep(_line_at(block, place), f"an unknown line: {line.type}")
-        for oversize in block.oversize:
-            head = oversize.head.decode(errors="replace")
-            self.events.append(Unparsed(raw=head, reason="the line is too long", size=oversize.size))
-        return self._drain()
+    def begin(self, turn: TurnId) -> None:
+        """A turn starts."""
+        self._turn = turn
+        self.answer = ""
+        self._messages = 0
 
-    def finish(self, ending: Exit) -> list[Event]:
-        """The process is gone: a turn without its end is lost, or failed if Codex said why."""
-        gone = EngineDetached(
-            reason=ending.reason or "the agent ended",
-            exit_code=ending.code,
-            signal=ending.signal,
-            stderr=ending.stderr,
-        )
-        if self._error and self._turns == 0:
-            self._start_turn()
-        if self._turn is not None:
-            reason: StopReason = "error" if self._error else "lost"
-            self._end_turn(ok=False, error=self._error or word_exit(gone), stop_reason=reason)
-        self.events.append(gone)
-        return self._drain()
-
-    def _drain(self) -> list[Event]:
-        events, self.events = self.events, []
+    def end(self, outcome: ToolOutcome, note: str) -> list[Event]:
+        """The turn is over: what was being written is kept, calls that are still open end like this."""
+        events: list[Event] = [event for draft in self._drafts.values() for event in draft.close()]
+        said = [event.text for event in events if isinstance(event, Message) and event.parent is None]
+        self.answer = said[-1] if said else self.answer
+        events += [self._end(wire_id, outcome, note) for wire_id in [*self.calls]]
+        self._drafts.clear()
+        self._turn = None
         return events
 
-    # -------------------------------------------------------------------------------------------- lines
+    # ------------------------------------------------------------------------------------------- items
 
-    def _line(self, line: Line) -> bool:
-        """The events of one line; False for one that we do not know."""
-        match line.type:
-            case "thread.started" if line.thread_id:
-                self._thread = EngineSessionId(line.thread_id)
-                self.events.append(msgspec.structs.replace(self._attached, engine_session_id=self._thread))
-            case "turn.started":
-                self._start_turn()
-            case "item.started" | "item.updated" | "item.completed" if line.item is not None:
-                return self._item(line.item, ended=line.type == "item.completed")
-            case "turn.completed":
-                self._end_turn(ok=True, usage=self._usage(line.usage))
-            case "turn.failed":
-                words = plain_words(read_problem(line.error))
-                self._end_turn(ok=False, error=words or self._error or "the turn failed", stop_reason="error")
-            case "error":
-                self._error = plain_words(line.message)
-                self.events.append(Notice(level="error", text=self._error, code="codex"))
-            case _:
-                return False
-        return True
+    def begin_item(self, item: AnyItem, thread: str) -> list[Event]:
+        """An item begins."""
+        if isinstance(item, ToolItem):
+            return self._begin_call(item, thread)
+        if isinstance(item, Compaction):
+            return [CompactionStarted(trigger="auto")]
+        return []
 
-    def _keep(self, raw: bytes, reason: str) -> None:
-        text = raw[:RAW_LIMIT].decode(errors="replace")
-        self.events.append(Unparsed(raw=text, reason=reason, size=len(raw)))
-
-    # -------------------------------------------------------------------------------------------- turns
-
-    def _start_turn(self) -> TurnId:
-        """The turn that runs; Codex speaks only in one, so that words without a turn start it."""
-        if self._turn is None:
-            self._turns += 1
-            self._turn = TurnId(f"{self._prefix}{self._turns}")
-            self._answer = ""
-            self.events.append(TurnStarted(turn=self._turn, origin="prompt"))
-        return self._turn
-
-    def _end_turn(
-        self, *, ok: bool, error: str = "", stop_reason: StopReason = "end_turn", usage: Usage | None = None
-    ) -> None:
-        """The one end of the turn; whatever comes twice finds nothing to end."""
-        if self._turn is None and self._turns > 0:
-            return
-        turn = self._start_turn()
-        for wire_id, told in [*self._calls.items()]:
-            self._end_call(wire_id, msgspec.structs.replace(told, outcome="lost"))
-        self.events.append(
-            TurnEnded(
-                turn=turn,
-                ok=ok,
-                answer=self._answer,
-                error=error,
-                stop_reason=stop_reason,
-                usage=usage,
-                resume=ResumeToken(engine=NAME, value=self._thread) if self._thread else None,
-                origin="prompt",
-            )
-        )
-        self._turn = None
-        self._error = ""
-
-    def _usage(self, reported: OptionalRaw) -> Usage | None:
-        """The turn's share of the thread's counts; Codex counts cached tokens as input, we count them apart."""
-        counts = read_counts(reported)
-        if reported is None or counts is None:
-            return None
-        before, self._before = self._before, counts
-        if before is None:
-            text = "codex counts the tokens of the whole thread; the share of this turn is not known"
-            self.events.append(Notice(level="info", text=text, code="usage_of_thread"))
-            return Usage(reported=reported.copy())
-        cached = counts.cached_input_tokens - before.cached_input_tokens
-        written = counts.cache_write_input_tokens - before.cache_write_input_tokens
-        return Usage(
-            input_tokens=max(0, counts.input_tokens - before.input_tokens - cached - written),
-            output_tokens=counts.output_tokens - before.output_tokens,
-            cache_read_tokens=cached,
-            cache_write_tokens=written,
-            reasoning_tokens=counts.reasoning_output_tokens - before.reasoning_output_tokens,
-            reported=reported.copy(),
-        )
-
-    # -------------------------------------------------------------------------------------------- items
-
-    def _item(self, raw: msgspec.Raw, *, ended: bool) -> bool:
-        try:
-            item = item_decoder.decode(raw)
-        except msgspec.ValidationError:
-            return False
+    def end_item(self, item: AnyItem, thread: str) -> list[Event]:
+        """An item is whole."""
         match item:
-            case ErrorItem():
-                self.events.append(Notice(level="warning", text=plain_words(item.message), code="codex"))
-            case AgentMessage() | Reasoning():
-                self._speak(item, ended=ended)
-            case TodoList():
-                self._start_turn()
-                self.events.append(PlanChanged(entries=entries_of(item)))
-            case CommandExecution() | FileChange() | McpToolCall() | WebSearch():
-                self._call(item, ended=ended)
+            case UserMessage():
+                return []
+            case Compaction():
+                return [CompactionEnded(ok=True, trigger="auto")]
+            case AgentMessage() | PlanItem():
+                return self._say(item, thread)
+            case Reasoning():
+                return self._think(item, thread)
             case _:
-                assert_never(item)
-        return True
+                return self._end_call(item, thread)
 
-    def _speak(self, item: AgentMessage | Reasoning, *, ended: bool) -> None:
-        message = MessageId(f"{self._start_turn()}.{item.id}")
-        if isinstance(item, AgentMessage):
-            self._answer = item.text or self._answer
-        if not ended or not item.text:
-            return
-        if isinstance(item, AgentMessage):
-            self.events.append(Message(message=message, part=0, text=item.text))
-        else:
-            self.events.append(Thought(message=message, part=0, text=item.text))
+    def _say(self, item: AgentMessage | PlanItem, thread: str) -> list[Event]:
+        draft = self._draft(thread, item.id)
+        del self._drafts[self._key(thread, item.id)]
+        text = item.text or "".join(draft.said)
+        if not text:
+            return []
+        if draft.parent is None:
+            self.answer = text
+        whole = Message(message=draft.message, part=0, text=text, parent=draft.parent)
+        if not draft.said or "".join(draft.said) == text:
+            return [whole]
+        # what was streamed is not quite what was said: who reads along gets it again
+        return [MessageDelta(message=whole.message, part=0, text=text, parent=whole.parent, reset=True), whole]
 
-    def _call(self, item: ToolItem, *, ended: bool) -> None:
-        told, known = read_item(item), self._calls.get(item.id)
-        call = self._name(item.id)
-        if known is None:
-            if call in self._over:
-                self._keep(msgspec.json.encode(item), "more of a call that was over")
-                return
-            self.events.append(
-                ToolStarted(
-                    call=call, name=told.name, kind=told.kind, title=told.title, input=told.input, detail=told.detail
-                )
+    def _think(self, item: Reasoning, thread: str) -> list[Event]:
+        draft = self._draft(thread, item.id)
+        del self._drafts[self._key(thread, item.id)]
+        parts = item.summary or item.content
+        if not parts:
+            return draft.close()
+        return [
+            Thought(message=draft.message, part=part, text=text, parent=draft.parent)
+            for part, text in enumerate(parts)
+            if text
+        ]
+
+    def _begin_call(self, item: ToolItem, thread: str) -> list[Event]:
+        if self._turn is None:
+            raise MisplacedError("a call outside of a turn")
+        wire_id, read = self._key(thread, item.id), read_item(item)
+        if wire_id in self.calls:
+            return self._more(self.calls[wire_id], read)
+        uses = self._seen[wire_id] = self._seen.get(wire_id, 0) + 1
+        name = ToolCallId(wire_id if uses == 1 else f"{wire_id}#{uses}")
+        call = self.calls[wire_id] = Call(id=name, read=read, parent=self.threads.get(thread))
+        self._learn_threads(item, call)
+        return [
+            ToolStarted(
+                call=call.id,
+                name=read.name,
+                kind=read.kind,
+                title=read.title,
+                input=read.input,
+                detail=read.detail,
+                parent=call.parent,
             )
-        elif not ended and told.detail != known.detail:
-            self.events.append(ToolUpdated(call=call, detail=told.detail))
-        self._calls[item.id] = told
-        if ended:
-            self._end_call(item.id, told)
+        ]
 
-    def _end_call(self, wire_id: str, told: Told) -> None:
-        call = self._name(wire_id)
-        self._over.add(call)
-        del self._calls[wire_id]
-        self.events.append(
-            ToolEnded(
-                call=call,
-                ok=told.outcome == "completed",
-                outcome=told.outcome,
-                content=told.content,
-                detail=told.detail,
-            )
+    def _more(self, call: Call, read: Read) -> list[Event]:
+        if read.detail == call.read.detail:
+            return []
+        call.read = read
+        return [ToolUpdated(call=call.id, detail=read.detail)]
+
+    def _end_call(self, item: ToolItem, thread: str) -> list[Event]:
+        wire_id = self._key(thread, item.id)
+        events = [] if wire_id in self.calls else self._begin_call(item, thread)
+        call = self.calls[wire_id]
+        call.read = read_item(item)
+        self._learn_threads(item, call)
+        return [*events, self._end(wire_id, call.read.outcome, "")]
+
+    def _end(self, wire_id: str, outcome: ToolOutcome, note: str) -> ToolEnded:
+        call = self.calls.pop(wire_id)
+        if call.denied and outcome != "completed":
+            outcome, note = "denied", ""
+        return ToolEnded(
+            call=call.id,
+            ok=outcome == "completed",
+            outcome=outcome,
+            content=call.read.content,
+            detail=call.read.detail,
+            note=note,
         )
 
-    def _name(self, wire_id: str) -> ToolCallId:
-        return ToolCallId(f"{self._start_turn()}.{wire_id}")
+    def _learn_threads(self, item: ToolItem, call: Call) -> None:
+        if isinstance(item, CollabCall):
+            for thread in item.receiver_thread_ids:
+                self.threads.setdefault(thread, call.id)
 
+    # ------------------------------------------------------------------------------------------ deltas
 
-def _line_at(block: Block, place: int) -> bytes:
-    """The line that a frame was decoded from: blank ones are no frames."""
-    return [line for line in block.lines.split(b"\n") if line.strip()][place]
+    def delta(self, method: str, told: Told) -> list[Event]:
+        """A piece of an item while it is written; empty for one that needs no event."""
+        match method:
+            case "item/agentMessage/delta" | "item/plan/delta" if told.delta:
+                draft = self._draft(told.thread_id, told.item_id)
+                draft.said.append(told.delta)
+                return [MessageDelta(message=draft.message, part=0, text=told.delta, parent=draft.parent)]
+            case "item/reasoning/summaryTextDelta" if told.delta:
+                draft, part = self._draft(told.thread_id, told.item_id), told.summary_index
+                draft.thought.setdefault(part, []).append(told.delta)
+                return [ThoughtDelta(message=draft.message, part=part, text=told.delta, parent=draft.parent)]
+            case "item/commandExecution/outputDelta":
+                call = self.calls.get(self._key(told.thread_id, told.item_id))
+                return [ToolUpdated(call=call.id, output_delta=told.delta)] if call is not None else []
+            case "item/mcpToolCall/progress":
+                call = self.calls.get(self._key(told.thread_id, told.item_id))
+                return [ToolUpdated(call=call.id, note=told.message)] if call is not None else []
+            case "item/fileChange/patchUpdated":
+                return self._patched(told)
+            case _:
+                return []
+
+    def _patched(self, told: Told) -> list[Event]:
+        call = self.calls.get(self._key(told.thread_id, told.item_id))
+        detail = FileChangeDetail(changes=read_changes(told.changes))
+        if call is None or detail == call.read.detail:
+            return []
+        call.read = msgspec.structs.replace(call.read, detail=detail)
+        return [ToolUpdated(call=call.id, detail=detail)]
+
+    def find(self, thread: str, item: str) -> Call | None:
+        """The call that runs under this id."""
+        return self.calls.get(self._key(thread, item))
+
+    def plan(self, steps: tuple[PlanStep, ...], thread: str) -> PlanChanged:
+        """The whole plan."""
+        entries = tuple(PlanEntry(content=each.step, status=STATUSES.get(each.status, "pending")) for each in steps)
+        return PlanChanged(entries=entries, parent=self.threads.get(thread))
+
+    def _draft(self, thread: str, item: str) -> Draft:
+        """The message that is being written; Codex's own id of it may come again."""
+        if self._turn is None:
+            raise MisplacedError("the agent spoke outside of a turn")
+        key = self._key(thread, item)
+        if key not in self._drafts:
+            self._messages += 1
+            message = MessageId(f"{self._turn}.m{self._messages}")
+            self._drafts[key] = Draft(message=message, parent=self.threads.get(thread))
+        return self._drafts[key]
+
+    def _key(self, thread: str, item: str) -> str:
+        """One name for an item of whichever thread; those of the thread that we drive keep their own."""
+        return item if thread == self.own else f"{thread}/{item}"

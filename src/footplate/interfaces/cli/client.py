@@ -20,6 +20,7 @@ from footplate.config.settings import Settings, load_settings
 from footplate.errors import HostError, RequestError
 from footplate.interfaces.cli.app import load_part
 from footplate.interfaces.cli.failing import guarded_run
+from footplate.runtime.private_socket import connect, short_address
 
 if TYPE_CHECKING:
     import httpx
@@ -127,7 +128,8 @@ async def open_client(url: str = "", token: str = "") -> AsyncIterator[Client]:
             if not await answers(local):
                 embed = cast("Embedding", load_part("service"))
                 local = await stack.enter_async_context(embed(environ, load_settings(environ)))
-            transport = httpx.AsyncHTTPTransport(uds=str(local))
+            address = stack.enter_context(short_address(local))
+            transport = httpx.AsyncHTTPTransport(uds=address)
             http = httpx.AsyncClient(
                 transport=transport, base_url="http://localhost", headers=SURFACE, timeout=timeout, trust_env=False
             )
@@ -136,10 +138,8 @@ async def open_client(url: str = "", token: str = "") -> AsyncIterator[Client]:
 
 async def answers(path: Path) -> bool:
     """Whether a service listens there."""
-    import asyncio  # noqa: PLC0415
-
     try:
-        _, writer = await asyncio.open_unix_connection(str(path))
+        _, writer = await connect(path)
     except OSError:
         return False
     writer.close()

@@ -135,3 +135,10 @@ def test_a_cancelled_prompt_that_is_answered_by_an_error_was_interrupted() -> No
     end = play.fail("session/prompt", -32603, "Internal error", details="Request was aborted")[-1]
     assert isinstance(end, TurnEnded)
     assert (end.ok, end.stop_reason, end.error) == (False, "interrupted", "interrupted")
+
+
+def test_what_is_so_already_is_not_set_again() -> None:
+    play = Play(Options(cwd="/project", model="small"))
+    play.prompt()
+    play.open(models=MODELS)
+    assert [frame["method"] for frame in play.frames] == ["initialize", "session/new", "session/prompt"]

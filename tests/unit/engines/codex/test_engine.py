@@ -10,7 +10,8 @@ import pytest
 
 from footplate.engines.base import Exit, Installed, Options, Reaction, Spawn
 from footplate.engines.codex.engine import CodexEngine, create
-from footplate.engines.codex.launch import build_launch
+from footplate.engines.codex.launch import build_exec, build_server
+from footplate.engines.codex.settings import CodexSettings
 from footplate.errors import ConfigError, EngineNotExecutable, EngineNotFound, InvalidValue, UnsupportedOption
 from footplate.events.base import ResumeToken
 from footplate.events.commands import Interrupt
@@ -54,7 +55,9 @@ def test_trap_6_the_command_line_is_a_value_and_stdin_is_closed(
     changes: dict[str, object], argv: tuple[str, ...]
 ) -> None:
     options = msgspec.structs.replace(PLAIN, **changes)
-    assert build_launch(options, "codex", ENVIRON) == Spawn(argv=argv, env=PASSED, cwd="/project", stdin=False)
+    assert build_exec(options, "codex", ENVIRON, CodexSettings()) == Spawn(
+        argv=argv, env=PASSED, cwd="/project", stdin=False
+    )
 
 
 @pytest.mark.parametrize(
@@ -74,14 +77,14 @@ def test_trap_6_the_command_line_is_a_value_and_stdin_is_closed(
 )
 def test_what_it_cannot_do_is_refused_by_name(changes: dict[str, object], option: str) -> None:
     with pytest.raises(UnsupportedOption) as refused:
-        build_launch(msgspec.structs.replace(PLAIN, **changes), "codex", {})
+        build_exec(msgspec.structs.replace(PLAIN, **changes), "codex", {}, CodexSettings())
     assert refused.value.option == option
 
 
 @pytest.mark.parametrize("changes", [{"mode": "plan"}, {"effort": "much"}, {"prompt": ""}, {"prompt": "x" * 130_000}])
 def test_what_it_cannot_take_is_refused_with_what_it_can(changes: dict[str, object]) -> None:
     with pytest.raises(InvalidValue):
-        build_launch(msgspec.structs.replace(PLAIN, **changes), "codex", {})
+        build_exec(msgspec.structs.replace(PLAIN, **changes), "codex", {}, CodexSettings())
 
 
 def program(folder: Path, script: str) -> dict[str, str]:
@@ -160,3 +163,26 @@ def test_a_resume_line_is_found_on_a_line_of_its_own(text: str, value: str | Non
 def test_a_resume_line_can_be_read_back() -> None:
     engine, token = CodexEngine(), ResumeToken(engine="codex", value=EngineSessionId("t-1"))
     assert engine.extract_resume(engine.format_resume(token)) == token
+
+
+def test_live_it_is_its_app_server_and_is_told_the_rest_over_the_wire() -> None:
+    settings = CodexSettings(env={"A": "1"}, env_pass=("SEC*",))
+    options = Options(cwd="/project", asks=True, mode="plan", effort="high", fork=True, env={"OF_SESSION": "o"})
+    env = {**PASSED, "SECRET": "no", "A": "1", "OF_SESSION": "o"}
+    expected = Spawn(argv=("codex", "app-server"), env=env, cwd="/project")
+    assert build_server(options, "codex", ENVIRON, settings) == expected
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        Options(cwd="/", max_turns=3),
+        Options(cwd="/", session_id=EngineSessionId("x")),
+        Options(cwd="/", agents="{}"),
+        Options(cwd="/", mode="yolo"),
+        Options(cwd="/", effort="much"),
+    ],
+)
+def test_live_what_it_cannot_do_is_refused_by_name(options: Options) -> None:
+    with pytest.raises((UnsupportedOption, InvalidValue)):
+        build_server(options, "codex", {}, CodexSettings())

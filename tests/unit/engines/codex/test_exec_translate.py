@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from footplate.engines.base import Exit
-from footplate.engines.codex.translate import Translator
+from footplate.engines.codex.exec_translate import Translator
 from footplate.events.base import ResumeToken
 from footplate.events.content import OtherBlock, TextBlock
 from footplate.events.ids import EngineSessionId, MessageId, ToolCallId, TurnId

@@ -1,0 +1,215 @@
+"""What Codex asks of a person, and the answers: request in, request of ours out; answer in, result out. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, assert_never
+
+import msgspec
+
+from footplate.acp.jsonrpc import RpcId
+from footplate.engines.base import Options
+from footplate.engines.codex.items import PATCH, SHELL, plain_command
+from footplate.engines.codex.wire import Asked, Question, Wants
+from footplate.errors import InvalidValue, UnsupportedOption
+from footplate.events.base import OptionalRaw
+from footplate.events.ids import RequestId, ToolCallId
+from footplate.events.requests import Allow, Answer, Choose, Decline, Deny, OptionKind, Reply, Request, RequestOption
+from footplate.events.tools import Choice
+from footplate.events.tools import Question as Asking
+
+NAME: Final = "codex"
+TOOLS: Final[dict[Wants, str]] = {
+    "command": SHELL,
+    "change": PATCH,
+    "permissions": "request_permissions",
+    "question": "request_user_input",
+}
+KINDS: Final[dict[Wants, str]] = {"command": "command", "change": "file_change", "permissions": "", "question": ""}
+ACCEPT: Final = "accept"
+FOR_SESSION: Final = "acceptForSession"
+AMEND: Final = "acceptWithExecpolicyAmendment"
+DECLINE: Final = "decline"
+CANCEL: Final = "cancel"
+LABELS: Final[dict[str, tuple[str, OptionKind]]] = {
+    ACCEPT: ("Yes", "allow_once"),
+    FOR_SESSION: ("Yes, and for this session", "allow_session"),
+    AMEND: ("Yes, and always: Codex keeps it as a rule", "allow_always"),
+    DECLINE: ("No", "deny"),
+    CANCEL: ("No, and stop", "deny_and_stop"),
+}
+USUAL: Final = (ACCEPT, FOR_SESSION, DECLINE, CANCEL)
+Decision = str | msgspec.Raw
+
+
+class Open(msgspec.Struct, kw_only=True):
+    """A request of Codex that has no end yet."""
+
+    id: RpcId
+    wants: Wants
+    request: Request
+    decisions: dict[str, Decision]
+    permissions: OptionalRaw = None
+    questions: tuple[Question, ...] = ()
+    answered: bool = False
+    denied: bool = False
+
+
+def open_request(
+    rpc_id: RpcId, request: RequestId, wants: Wants, asked: Asked, call: ToolCallId | None, *, title: str
+) -> Open:
+    """A request as one of ours; `title` is that of the call it is about."""
+    decisions = _decisions(wants, asked)
+    command = plain_command(asked.command or "", asked.command_actions or ())
+    questions = tuple(map(_question, asked.questions))
+    return Open(
+        id=rpc_id,
+        wants=wants,
+        decisions=decisions,
+        permissions=asked.permissions,
+        questions=asked.questions,
+        request=Request(
+            id=request,
+            kind="question" if wants == "question" else "permission",
+            title=(questions[0].text if questions else "") or command or title or asked.reason or TOOLS[wants],
+            tool=TOOLS[wants],
+            call=call,
+            reason=asked.reason or "",
+            blocked_path=asked.grant_root or "",
+            input=_input(asked, command),
+            options=tuple(_option(decision) for decision in decisions),
+            questions=questions,
+        ),
+    )
+
+
+def _decisions(wants: Wants, asked: Asked) -> dict[str, Decision]:
+    """Every way to answer, under its name. To decline is always taken, whether Codex lists it or not."""
+    if wants == "question":
+        return {}
+    if wants != "command" or asked.available_decisions is None:
+        return {name: name for name in USUAL}
+    found: dict[str, Decision] = {}
+    for raw in asked.available_decisions:
+        value = msgspec.json.decode(raw)
+        name = value if isinstance(value, str) else next(iter(value), "") if isinstance(value, dict) else ""
+        if name in LABELS:
+            found[name] = name if isinstance(value, str) else raw.copy()
+    return {name: found.get(name, name) for name in LABELS if name in found or name in (ACCEPT, DECLINE, CANCEL)}
+
+
+def _option(name: str) -> RequestOption:
+    label, kind = LABELS[name]
+    return RequestOption(id=name, label=label, kind=kind)
+
+
+def _input(asked: Asked, command: str) -> OptionalRaw:
+    if asked.permissions is not None:
+        return asked.permissions.copy()
+    if not command:
+        return None
+    return msgspec.Raw(msgspec.json.encode({"command": command, "cwd": asked.cwd or ""}))
+
+
+def _question(question: Question) -> Asking:
+    choices = tuple(Choice(label=each.label, description=each.description) for each in question.options or ())
+    return Asking(text=question.question, header=question.header, choices=choices)
+
+
+# ------------------------------------------------------------------------------------------------- answers
+
+
+def answer_request(asked: Open, answer: Answer) -> object:
+    """The result to write. Raises `RequestError` for an answer that does not fit."""
+    if asked.wants == "question":
+        return _reply(asked, answer)
+    name = _decide(asked, answer)
+    asked.denied = name in (DECLINE, CANCEL)
+    if asked.wants == "permissions":
+        return _grant(asked, name)
+    return {"decision": asked.decisions[name]}
+
+
+def _decide(asked: Open, answer: Answer) -> str:
+    match answer:
+        case Choose():
+            if answer.option not in asked.decisions:
+                raise InvalidValue("option", answer.option, f"one of {', '.join(asked.decisions)}")
+            return answer.option
+        case Allow():
+            return _allow(asked, answer)
+        case Deny():
+            return CANCEL if answer.interrupt else DECLINE
+        case Decline():
+            return DECLINE
+        case Reply():
+            raise InvalidValue("answer", "reply", "allow, deny, or one of the options")
+        case _:
+            assert_never(answer)
+
+
+def _allow(asked: Open, answer: Allow) -> str:
+    if answer.updated_input is not None:
+        raise UnsupportedOption(NAME, "a changed input", "deny, and tell the agent what to do instead")
+    if answer.scope == "always":
+        if AMEND not in asked.decisions:
+            raise InvalidValue("scope", answer.scope, f"one of Codex's own options: {', '.join(asked.decisions)}")
+        return AMEND
+    return FOR_SESSION if answer.scope == "session" and FOR_SESSION in asked.decisions else ACCEPT
+
+
+def _grant(asked: Open, name: str) -> object:
+    """Permissions are granted as what was asked for, or as nothing; a word of decision is not taken here."""
+    granted = asked.permissions if name in (ACCEPT, FOR_SESSION) else None
+    scope = "session" if name == FOR_SESSION else "turn"
+    return {"permissions": msgspec.Raw(b"{}") if granted is None else granted, "scope": scope}
+
+
+def _reply(asked: Open, answer: Answer) -> object:
+    match answer:
+        case Reply():
+            return {"answers": _answers(asked.questions, answer.answers)}
+        case Choose():
+            text = asked.questions[0].question if asked.questions else ""
+            return {"answers": _answers(asked.questions, {text: answer.option})}
+        case Decline() | Deny():
+            asked.denied = True
+            return {"answers": {}}
+        case Allow():
+            raise InvalidValue("answer", "allow", "a reply to the questions, or decline")
+        case _:
+            assert_never(answer)
+
+
+def _answers(questions: tuple[Question, ...], given: Mapping[str, str | list[str]]) -> dict[str, object]:
+    names = {question.question: question.id for question in questions}
+    answers: dict[str, object] = {}
+    for text, words in given.items():
+        if text not in names:
+            raise InvalidValue("question", text, f"one of {', '.join(map(repr, names))}")
+        answers[names[text]] = {"answers": [words] if isinstance(words, str) else words}
+    return answers
+
+
+# -------------------------------------------------------------------------------------------------- policy
+
+
+def refusal(wants: Wants) -> object:
+    """No, where nobody can be asked."""
+    if wants == "question":
+        return {"answers": {}}
+    return {"permissions": {}, "scope": "turn"} if wants == "permissions" else {"decision": DECLINE}
+
+
+def is_allowed(options: Options, wants: Wants) -> bool:
+    """Whether the settings allow the tool by name or kind; a tool that nobody named is not."""
+    return wants in ("command", "change") and _named(options.allow_tools or (), wants) and not is_denied(options, wants)
+
+
+def is_denied(options: Options, wants: Wants) -> bool:
+    """Whether the settings forbid the tool by name or kind."""
+    return _named(options.deny_tools, wants)
+
+
+def _named(tools: tuple[str, ...], wants: Wants) -> bool:
+    return any(tool.lower() in (TOOLS[wants], KINDS[wants]) for tool in tools)

@@ -1,0 +1,321 @@
+"""What comes from `codex app-server`: notifications, requests and responses, and the events they mean. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from footplate.acp import jsonrpc
+from footplate.acp.jsonrpc import Envelope, RpcId
+from footplate.engines.base import Options, Reaction
+from footplate.engines.codex.control import (
+    NAME,
+    TOOLS,
+    Open,
+    answer_request,
+    is_allowed,
+    is_denied,
+    open_request,
+    refusal,
+)
+from footplate.engines.codex.translate import MisplacedError, Translator
+from footplate.engines.codex.turns import Turn, add_counts, word_error
+from footplate.engines.codex.wire import WANTS, Asked, Told, Wants, asked_decoder, item_decoder, told_decoder
+from footplate.errors import InvalidValue
+from footplate.events.commands import AnswerRequest
+from footplate.events.ids import EngineSessionId, RequestId
+from footplate.events.model import (
+    Denial,
+    Event,
+    ModelChanged,
+    Notice,
+    RequestApplied,
+    RequestOpened,
+    RequestWithdrawn,
+    TitleChanged,
+    Unparsed,
+    UsageReported,
+)
+from footplate.events.requests import Deny
+from footplate.events.tools import ToolOutcome
+from footplate.host.lines import BadLine, Block, decode_block
+
+RAW_LIMIT: Final = 64 * 1024
+IGNORED: Final = frozenset(
+    {
+        "account/rateLimits/updated",
+        "account/updated",
+        "app/list/updated",
+        "deprecationNotice",
+        "hook/started",
+        "hook/completed",
+        "item/commandExecution/terminalInteraction",
+        "item/fileChange/outputDelta",
+        "item/reasoning/summaryPartAdded",
+        "item/reasoning/textDelta",
+        "mcpServer/startupStatus/updated",
+        "remoteControl/status/changed",
+        "skills/changed",
+        "thread/closed",
+        "thread/compacted",
+        "thread/environment/connected",
+        "thread/environment/disconnected",
+        "thread/goal/cleared",
+        "thread/goal/updated",
+        "thread/queue/changed",
+        "thread/readState/changed",
+        "thread/settings/updated",
+        "thread/started",
+        "thread/status/changed",
+        "turn/diff/updated",
+    }
+)
+"""What says nothing that another message does not say: states, echoes of our own settings, the sum of all diffs."""
+
+
+class Incoming:
+    """The agent's side of the wire, folded into events; answers that need no person go out at once."""
+
+    def __init__(self, options: Options) -> None:
+        self.events: list[Event] = []
+        self.frames: list[bytes] = []
+        self.thread = EngineSessionId("")
+        self.translator = Translator()
+        self.turn: Turn | None = None
+        self.ended: Told | None = None
+        """The end of the turn, once it was told."""
+        self._options = options
+        self._requests: dict[RequestId, Open] = {}
+        self._at = (Block(), 0)
+
+    def react(self) -> Reaction:
+        """What has gathered since the last time."""
+        reaction = Reaction(events=self.events, frames=tuple(self.frames))
+        self.events, self.frames = [], []
+        return reaction
+
+    def attach(self, thread: EngineSessionId) -> None:
+        """This is the thread that we drive."""
+        self.thread = self.translator.own = thread
+
+    # --------------------------------------------------------------------------------------------- lines
+
+    def feed(self, block: Block) -> Iterator[Envelope]:
+        """Take every line; gives out the responses, and the end of a turn as a notification, in order."""
+        frames = decode_block(jsonrpc.envelope_decoder, block.lines)
+        for place, frame in enumerate(frames):
+            self._at = (block, place)
+            if isinstance(frame, BadLine):
+                self._keep_raw(frame.raw, frame.reason)
+                continue
+            match frame.kind:
+                case "response":
+                    yield frame
+                case "notification":
+                    self._notification(frame)
+                    if self.ended is not None:
+                        yield frame
+                case "request":
+                    self._request(frame)
+                case "invalid":
+                    self.keep("not a JSON-RPC message")
+        for oversize in block.oversize:
+            head = oversize.head.decode(errors="replace")
+            self.events.append(Unparsed(raw=head, reason="the line is too long", size=oversize.size))
+
+    def keep(self, reason: str) -> None:
+        """Keep the line that is being read as it came: it has no meaning for us."""
+        block, place = self._at
+        self._keep_raw([line for line in block.lines.split(b"\n") if line.strip()][place], reason)
+
+    def _keep_raw(self, raw: bytes, reason: str) -> None:
+        text = raw[:RAW_LIMIT].decode(errors="replace")
+        self.events.append(Unparsed(raw=text, reason=reason, size=len(raw)))
+
+    def _notification(self, envelope: Envelope) -> None:
+        method = envelope.method or ""
+        if method in IGNORED:
+            return
+        try:
+            told = told_decoder.decode(envelope.params if envelope.params is not None else b"{}")
+            self._tell(method, told)
+        except msgspec.ValidationError as problem:
+            self.keep(f"not as we know it: {problem}")
+        except MisplacedError as problem:
+            self.keep(str(problem))
+
+    def _tell(self, method: str, told: Told) -> None:
+        foreign = told.thread_id not in ("", self.thread)
+        if foreign and told.thread_id not in self.translator.threads:
+            self.keep("of a thread that nobody has started here")
+        elif method.startswith("item/"):
+            self._item(method, told)
+        elif method == "turn/plan/updated":
+            self.events.append(self.translator.plan(told.plan, told.thread_id))
+        elif foreign:
+            return  # a turn of an agent of the agent: its calls tell the story
+        elif method in ("turn/started", "turn/completed"):
+            self._turn(method, told)
+        else:
+            self._about(method, told)
+
+    def _turn(self, method: str, told: Told) -> None:
+        if told.turn is None or self.turn is None or self.turn.wire_id not in ("", told.turn.id):
+            self.keep("a turn that nobody has asked for")
+        elif method == "turn/started":
+            self.turn.wire_id = told.turn.id
+        else:
+            self.ended = told
+
+    def _about(self, method: str, told: Told) -> None:
+        match method:
+            case "thread/tokenUsage/updated":
+                self._count(told)
+            case "error" if told.error is not None:
+                words = word_error(told.error)
+                if self.turn is not None and not told.will_retry:
+                    self.turn.error = words
+                self.events.append(Notice(level="warning" if told.will_retry else "error", text=words, code="codex"))
+            case "warning" | "configWarning" | "guardianWarning":
+                text = told.message or told.summary
+                self.events.append(Notice(level="warning", text=text, code="codex", detail=told.details or ""))
+            case "serverRequest/resolved":
+                self._resolved(told.request_id)
+            case "thread/name/updated":
+                self.events += [TitleChanged(title=told.thread_name)] if told.thread_name else []
+            case "model/rerouted":
+                self.events.append(ModelChanged(model=told.to_model, fallback_from=told.from_model))
+            case _:
+                self.keep(f"an unknown notification: {method}")
+
+    def _item(self, method: str, told: Told) -> None:
+        if method not in ("item/started", "item/completed"):
+            self.events += self.translator.delta(method, told)
+            return
+        if told.item is None:
+            self.keep("an item without an item")
+            return
+        item = item_decoder.decode(told.item)
+        fold = self.translator.begin_item if method == "item/started" else self.translator.end_item
+        self.events += fold(item, told.thread_id)
+
+    def _count(self, told: Told) -> None:
+        """Tokens of one call of the model; figures of another turn, as a resumed thread tells them, are not ours."""
+        usage = told.token_usage
+        if usage is None:
+            return
+        if self.turn is not None and told.turn_id in ("", self.turn.wire_id):
+            self.turn.counts = add_counts(self.turn.counts, usage.last)
+        self.events.append(UsageReported(context_used=usage.last.total_tokens, context_size=usage.model_context_window))
+
+    # ------------------------------------------------------------------------------------------ requests
+
+    def _request(self, envelope: Envelope) -> None:
+        rpc_id, method = jsonrpc.id_of(envelope), envelope.method or ""
+        wants = WANTS.get(method)
+        if method == "mcpServer/elicitation/request":
+            self.frames.append(jsonrpc.encode_response(rpc_id, {"action": "decline", "content": None}))
+            text = "a question of an MCP server was declined: only the terminal of Codex can show it"
+            self.events.append(Notice(level="warning", text=text, code="question_declined"))
+            return
+        if wants is None:
+            self.frames.append(jsonrpc.encode_error(rpc_id, jsonrpc.METHOD_NOT_FOUND, f"Method not found: {method}"))
+            self.keep(f"the agent asked for what we do not offer: {method}")
+            return
+        try:
+            asked = asked_decoder.decode(envelope.params if envelope.params is not None else b"null")
+        except msgspec.ValidationError as problem:
+            self.frames.append(jsonrpc.encode_error(rpc_id, jsonrpc.INVALID_PARAMS, f"Invalid params: {problem}"))
+            self.keep(f"not as we know it: {problem}")
+            return
+        self._ask(rpc_id, wants, asked)
+
+    def _ask(self, rpc_id: RpcId, wants: Wants, asked: Asked) -> None:
+        """Nothing is allowed that nobody allowed: a person is asked, or the settings have named the tool."""
+        turn = self.turn
+        call = self.translator.find(asked.thread_id, asked.item_id)
+        if turn is None or turn.interrupted or is_denied(self._options, wants):
+            self._deny(wants, asked)
+            self.frames.append(jsonrpc.encode_response(rpc_id, refusal(wants)))
+        elif self._options.asks:
+            turn.requests += 1
+            name = RequestId(f"{turn.id}.r{turn.requests}")
+            title = call.read.title if call is not None else ""
+            made = open_request(rpc_id, name, wants, asked, call.id if call else None, title=title)
+            self._requests[name] = made
+            parent = call.parent if call is not None else self.translator.threads.get(asked.thread_id)
+            self.events.append(RequestOpened(request=made.request, parent=parent))
+        elif is_allowed(self._options, wants):
+            self.frames.append(jsonrpc.encode_response(rpc_id, {"decision": "accept"}))
+        else:
+            self._deny(wants, asked)
+            self.frames.append(jsonrpc.encode_response(rpc_id, refusal(wants)))
+
+    def _deny(self, wants: Wants, asked: Asked) -> None:
+        call = self.translator.find(asked.thread_id, asked.item_id)
+        if call is not None:
+            call.denied = True
+        if self.turn is not None:
+            given = call.read.input if call is not None else None
+            self.turn.denials.append(Denial(tool=TOOLS[wants], call=call.id if call else None, input=given))
+
+    def answer(self, command: AnswerRequest) -> None:
+        """Hand a person's answer to the agent. Raises `RequestError` for one that cannot be."""
+        asked = self._requests.get(command.request)
+        if asked is None or asked.answered:
+            raise InvalidValue("request", command.request, "a request that is open; this one is answered or over")
+        result = answer_request(asked, command.answer)
+        asked.answered = True
+        self.frames.append(jsonrpc.encode_response(asked.id, result))
+        call = asked.request.call
+        if asked.denied and asked.wants != "question":
+            for each in self.translator.calls.values():
+                each.denied = each.denied or each.id == call
+            if self.turn is not None:
+                self.turn.denials.append(Denial(tool=asked.request.tool, call=call, input=asked.request.input))
+        if isinstance(command.answer, Deny) and command.answer.message:
+            text = f"{NAME} takes no words with a denial; send them as a prompt: {command.answer.message}"
+            self.events.append(Notice(level="info", text=text, code="words_not_sent"))
+
+    def _resolved(self, rpc_id: int | str | None) -> None:
+        """Codex has done with a request: by the answer, or because it does not ask any more."""
+        for asked in [*self._requests.values()]:
+            if asked.id == rpc_id:
+                self._end(asked, "the agent does not ask any more")
+
+    def _end(self, asked: Open, reason: str) -> None:
+        del self._requests[asked.request.id]
+        if asked.answered:
+            self.events.append(RequestApplied(request=asked.request.id))
+        else:
+            self.events.append(RequestWithdrawn(request=asked.request.id, reason=reason))
+
+    # --------------------------------------------------------------------------------------------- turns
+
+    def begin_turn(self, turn: Turn) -> None:
+        """A prompt goes out."""
+        self.turn = turn
+        self.translator.begin(turn.id)
+
+    def close_turn(self, outcome: ToolOutcome, note: str) -> None:
+        """The turn is over: what it has open is closed."""
+        for asked in [*self._requests.values()]:
+            self._end(asked, note or "the turn ended")
+        self.events += self.translator.end(outcome, note)
+        self.ended = None
+
+    def lose_turn(self, reason: str) -> None:
+        """The agent died: nothing can be known of an answer that it did not act on."""
+        for asked in [*self._requests.values()]:
+            asked.answered = False
+        self.close_turn("lost", reason)
+
+    def cancel(self) -> None:
+        """The turn is to stop: nobody answers its requests any more; Codex ends them by itself."""
+        if self.turn is not None:
+            self.turn.interrupted = True
+        for asked in [*self._requests.values()]:
+            if not asked.answered:
+                self._end(asked, "interrupted")
