@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser, expect
+from playwright.async_api import Browser, FilePayload, expect
 
 from footplate.testing.messages import Step, script, tool
 from tests.e2e.pages import Visit, visit
@@ -91,7 +91,7 @@ async def test_a_real_claude_session_from_the_first_word_to_the_last(browser: Br
     work.mkdir()
     file = work / "greeting.py"
     file.write_text(GREETING)
-    change = {
+    change: dict[str, object] = {
         "file_path": str(file),
         "old_string": '    print("Hey", name)\n\n\ngreet("world")',
         "new_string": '    return f"Good evening, {name}."\n\n\nprint(greet("world"))',
@@ -142,7 +142,7 @@ async def _type_with_help(person: Visit) -> None:
     await expect(page.get_by_role("option", name="greeting.py")).to_be_visible()
     await person.field.press("Tab")
     await expect(person.field).to_have_value(re.compile("^look at @greeting.py"))
-    picture = {"name": "dot.png", "mimeType": "image/png", "buffer": DOT}
+    picture = FilePayload(name="dot.png", mimeType="image/png", buffer=DOT)
     await page.locator('.composer input[type="file"]').set_input_files([picture])
     await expect(page.get_by_role("button", name="Remove dot.png")).to_be_visible()
     await person.field.fill(script("I see a picture."))
