@@ -31,7 +31,7 @@ from footplate.runtime.limit_requests import GO_ON as RAISED
 from footplate.runtime.limit_requests import open_limit_requests
 from footplate.runtime.limits import Spent, agent_resources, reached, remaining_money, spent_money, told
 from footplate.runtime.log import SessionLog
-from footplate.runtime.records import begin_anew, is_missing, lost_in_begin, was_begun
+from footplate.runtime.records import Doubts, begin_anew, is_missing, lost_in_begin
 from footplate.runtime.recovery import BRIDGE
 from footplate.runtime.rejoining import Rejoin, write_down
 from footplate.runtime.services import Services
@@ -77,7 +77,7 @@ class Conductor:
         view = log.view()
         self._turn: TurnId | None = view.turn
         self._known = {each.id for each in view.queue} | {prompt for turn in view.turns for prompt in turn.prompts}
-        self._doubtful = {each.id for each in view.queue}
+        self._doubts = Doubts(view)
         self._told: list[m.CommandRan] = untold_commands(view)
         self._tool_calls = sum(isinstance(item, ToolItem) for item in view.items)
         self._cut: m.LimitReached | None = None
@@ -160,7 +160,7 @@ class Conductor:
         return not (self.busy or self.over or self.holding) and self._parked is None
 
     async def _begin(self, first: QueuedPrompt) -> None:
-        if await self._was_begun(first.id):
+        if await self._doubts.begun(first.id, self.engine, self._options, self.services.environ):
             await self.log.publish(lost_in_begin(self.log.view(), first.id), source="bridge", durable=True)
             self.post(self.go_on)
             return
@@ -174,13 +174,6 @@ class Conductor:
                 await self._fail(first.id, problem)
         except (EngineError, HostError, RequestError) as problem:
             await self._fail(first.id, problem)
-
-    async def _was_begun(self, prompt: PromptId) -> bool:
-        """Whether an agent of an earlier service had taken up a prompt that was waiting when this one began."""
-        if prompt not in self._doubtful:
-            return False
-        self._doubtful.discard(prompt)
-        return await asyncio.to_thread(was_begun, self.engine, self._options(), self.services.environ, prompt)
 
     def waiting(self) -> list[QueuedPrompt]:
         """The prompts that the agent has not been given."""
@@ -290,7 +283,7 @@ class Conductor:
             first_turn=len(view.turns) + 1,
         )
         await write_down(self.services, msgspec.structs.replace(rejoin.record, epoch=options.epoch))
-        self._doubtful.clear()  # it knows itself which prompts it has
+        self._doubts.clear()  # it knows itself which prompts it has
         ended = frozenset(each.request.engine_request for each in view.closed_requests)
         self._running = {call.id for call in standing.calls if not call.ended}
         self.agent = await Agent.rejoin(self.services, self.engine, rejoin, options, self._take, ended=ended)

@@ -6,7 +6,8 @@ conversation that a person named and that was never there is another matter: the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Callable, Mapping
 
 from msgspec.structs import replace
 
@@ -38,6 +39,26 @@ def was_begun(engine: Engine, options: Options, environ: Mapping[str, str], prom
     if options.resume is None or options.fork or not isinstance(engine, CanPark):
         return False
     return engine.parking.has_begun(_place(options, environ), prompt)
+
+
+class Doubts:
+    """The prompts that waited when a session was opened again: an agent that is gone may have begun with one."""
+
+    def __init__(self, view: SessionView) -> None:
+        self._prompts = {each.id for each in view.queue}
+
+    def clear(self) -> None:
+        """No agent is gone."""
+        self._prompts.clear()
+
+    async def begun(
+        self, prompt: PromptId, engine: Engine, options: Callable[[], Options], environ: Mapping[str, str]
+    ) -> bool:
+        """Whether it is so; asked once of each prompt."""
+        if prompt not in self._prompts:
+            return False
+        self._prompts.discard(prompt)
+        return await asyncio.to_thread(was_begun, engine, options(), environ, prompt)
 
 
 def lost_in_begin(view: SessionView, prompt: PromptId) -> list[Event]:
