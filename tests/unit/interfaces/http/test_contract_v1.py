@@ -262,6 +262,10 @@ async def test_numbers_for_prometheus_count_calls_by_route(client: httpx.AsyncCl
     assert 'footplate_http_call_seconds_count{method="POST",path="/api/sessions",status="201"} 1.0' in page
     assert 'path="/api/sessions/{session}",status="404"' in page
     assert "footplate_http_running 1.0" in page
+    assert 'footplate_processes{status="running"} 0.0' in (await client.get("/metrics")).text
+    ran = await post(client, "/v1/processes", command="sleep", args=["300"])
+    assert 'footplate_processes{status="running"} 1.0' in (await client.get("/metrics")).text
+    await post(client, f"/v1/processes/{ran['id']}/kill?waitMs=20000")
 
 
 async def test_the_server_tells_about_itself(client: httpx.AsyncClient, served: Served) -> None:
