@@ -148,7 +148,8 @@ def test_without_a_server_the_command_runs_one_for_itself(tmp_path: Path) -> Non
     env = {"FOOTPLATE_DATA_DIR": str(tmp_path / "data"), "HOME": str(tmp_path), "FOOTPLATE_URL": ""}
     session = _invoke(env, "sessions", "open", "--engine", "mock", "--cwd", str(tmp_path)).output.strip()
     assert session in _invoke(env, "sessions", "list").output
-    assert _invoke(env, "sessions", "prompt", session, "hello", "--wait").output == "mock: hello\n"
+    assert _invoke(env, "sessions", "prompt", session, "hello").output == "mock: hello\n", "it waits: nobody else would"
+    assert "no server runs" in _invoke(env, "ps", "start", "true", code=2).output
     assert _invoke(env, "usage", "--by", "engine").output.startswith("mock  ")
 
 

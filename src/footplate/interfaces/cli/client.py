@@ -45,8 +45,10 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
 class Client:
     """One service. A refusal is raised as `RequestError`, anything else that fails as `HostError`."""
 
-    def __init__(self, http: httpx.AsyncClient) -> None:
+    def __init__(self, http: httpx.AsyncClient, *, embedded: bool = False) -> None:
+        """`embedded`: it runs in this process, and what it has started ends with the command."""
         self._http = http
+        self.embedded = embedded
 
     async def get(self, path: str, shape: type[S], query: Query | None = None) -> S:
         """The answer as that shape."""
@@ -121,11 +123,12 @@ async def open_client(url: str = "", token: str = "") -> AsyncIterator[Client]:
     local = data_folder(environ) / SOCKET_NAME
     timeout = httpx.Timeout(None, connect=CONNECT_S)
     async with AsyncExitStack() as stack:
+        embedded = not url and not await answers(local)
         if url:
             headers = {**SURFACE, **({"authorization": f"Bearer {token}"} if token else {})}
             http = httpx.AsyncClient(base_url=url.rstrip("/"), headers=headers, timeout=timeout, trust_env=False)
         else:
-            if not await answers(local):
+            if embedded:
                 embed = cast("Embedding", load_part("service"))
                 local = await stack.enter_async_context(embed(environ, load_settings(environ)))
             address = stack.enter_context(short_address(local))
@@ -133,7 +136,7 @@ async def open_client(url: str = "", token: str = "") -> AsyncIterator[Client]:
             http = httpx.AsyncClient(
                 transport=transport, base_url="http://localhost", headers=SURFACE, timeout=timeout, trust_env=False
             )
-        yield Client(await stack.enter_async_context(http))
+        yield Client(await stack.enter_async_context(http), embedded=embedded)
 
 
 async def answers(path: Path) -> bool:
