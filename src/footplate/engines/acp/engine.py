@@ -20,7 +20,10 @@ from footplate.engines.acp.agents import GEMINI, OPENCODE, QWEN, AcpAgent
 from footplate.engines.acp.auth import KEY_NAME
 from footplate.engines.acp.converse import AcpConversation
 from footplate.engines.acp.options import refuse_unsupported
+from footplate.engines.acp.rejoining import rejoin_acp
 from footplate.engines.base import Capabilities, Installed, Options, Spawn
+from footplate.engines.rejoining import Rejoining, Where
+from footplate.engines.standing import Standing
 from footplate.errors import EngineNotExecutable, EngineNotFound
 from footplate.events.base import ResumeToken
 from footplate.events.ids import EngineSessionId
@@ -95,6 +98,10 @@ class AcpEngine:
         return AcpConversation(
             self.name, options, installed, first_turn=options.first_turn, auth_method=self._settings.auth_method
         )
+
+    def rejoin(self, standing: Standing, where: Where) -> Rejoining:
+        """Go on with a process that outlived the service."""
+        return rejoin_acp(where)
 
     def format_resume(self, token: ResumeToken) -> str:
         """The agent's own command where it has one, else ours."""
