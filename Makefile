@@ -90,5 +90,5 @@ bench: $(VENV)/.ready ## speed and memory as ratios against peers, in one run: m
 	$(BIN)/python -m bench $(ARGS)
 
 clean: ## remove everything that the targets above made
-	rm -rf $(VENV) $(AGENTS) $(PAGE) web/node_modules bench/peers/.venv bench/peers/node_modules bench/peers/server/node_modules dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(AGENTS) $(PAGE) web/node_modules bench/peers/.venv bench/peers/node_modules bench/peers/server/node_modules bench/peers/editor/node_modules dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -13,6 +13,7 @@ import msgspec
 
 from bench import (
     appends,
+    editors,
     fanout,
     files,
     idle,
@@ -38,7 +39,7 @@ from bench.streams import Stream
 NAMES: Final = (
     *("deltas", "mixed", "results", "memory", "startup", "appends", "journals"),
     *("warm", "idle", "interrupt", "keeper"),
-    *("prompts", "fanout", "files", "serving"),
+    *("prompts", "fanout", "files", "serving", "editors"),
 )
 
 
@@ -61,6 +62,7 @@ class Scale(msgspec.Struct, frozen=True, kw_only=True):
     fanout: fanout.Scale = fanout.Scale()
     files: files.Scale = files.Scale()
     serving: serving.Scale = serving.Scale()
+    editors: editors.Scale = editors.Scale()
 
 
 QUICK: Final = Scale(
@@ -80,6 +82,7 @@ QUICK: Final = Scale(
     fanout=fanout.QUICK,
     files=files.QUICK,
     serving=serving.QUICK,
+    editors=editors.QUICK,
 )
 
 
@@ -155,6 +158,7 @@ def _sheets(scale: Scale, stage: Stage) -> dict[str, Callable[[], Sheet]]:
         "fanout": lambda: fanout.measure_fanout(scale.fanout, contestants(stage)),
         "files": lambda: files.measure_files(stage, scale.files, contestants(stage)),
         "serving": lambda: serving.measure_serving(scale.serving, contestants(stage)),
+        "editors": lambda: editors.measure_editors(stage, scale.editors),
     }
 
 

@@ -138,11 +138,11 @@ class Server:
 
     def rss_mb(self) -> float:
         """The resident memory of the server and everything that it has started, pages they share counted each time."""
-        return sum(_status(process, "VmRSS") for process in _tree(self._child.pid)) / 1024
+        return sum(status_of(process, "VmRSS") for process in tree(self._child.pid)) / 1024
 
     def peak_mb(self) -> float:
         """The highest resident memory of the server's own process since `forget_peak`."""
-        return _status(self._child.pid, "VmHWM") / 1024
+        return status_of(self._child.pid, "VmHWM") / 1024
 
     def forget_peak(self) -> None:
         """Begin to note the highest anew."""
@@ -197,7 +197,7 @@ def _wait_healthy(contestant: Contestant, child: subprocess.Popen[bytes], port: 
 
 
 def _stop(child: subprocess.Popen[bytes]) -> None:
-    left = _tree(child.pid)[1:]
+    left = tree(child.pid)[1:]
     child.terminate()
     try:
         child.wait(STOP_S)
@@ -208,7 +208,7 @@ def _stop(child: subprocess.Popen[bytes]) -> None:
             os.kill(process, signal.SIGKILL)
 
 
-def _tree(root: int) -> list[int]:
+def tree(root: int) -> list[int]:
     """The process and all below it, itself first."""
     found, rest = [], [root]
     while rest:
@@ -220,7 +220,7 @@ def _tree(root: int) -> list[int]:
     return found
 
 
-def _status(process: int, name: str) -> float:
+def status_of(process: int, name: str) -> float:
     """A size of a process in KB; 0 once it is gone."""
     with suppress(OSError):
         for line in Path(f"/proc/{process}/status").read_text().splitlines():

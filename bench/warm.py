@@ -96,7 +96,7 @@ def _contenders(stage: Stage) -> Iterator[dict[str, Callable[[str], Turn]]]:
             OURS: module("session_turns", str(_folder(stage, "ours")), "0"),
             LONG: module("session_turns", str(_folder(stage, "long")), str(ITEMS)),
         }
-        yield {name: stack.enter_context(_running(argv, environment, stage.home)) for name, argv in argvs.items()}
+        yield {name: stack.enter_context(running_turns(argv, environment, stage.home)) for name, argv in argvs.items()}
 
 
 def _environment(stage: Stage, api: ScriptedMessages) -> dict[str, str]:
@@ -117,7 +117,7 @@ def _folder(stage: Stage, name: str) -> Path:
 
 
 @contextmanager
-def _running(argv: tuple[str, ...], environment: dict[str, str], home: Path) -> Iterator[Callable[[str], Turn]]:
+def running_turns(argv: tuple[str, ...], environment: dict[str, str], home: Path) -> Iterator[Callable[[str], Turn]]:
     """The contender as a function: a prompt in, what the turn took out."""
     pipe = subprocess.PIPE
     with subprocess.Popen(argv, env=environment, cwd=home, stdin=pipe, stdout=pipe, bufsize=0) as child:

@@ -23,6 +23,7 @@ LONG = (
     "unit/docs/test_curl_sessions.py",
     "unit/docs/test_curl.py",
     "unit/engines/claude/test_history.py",
+    "unit/engines/claude/test_hostile.py",
     "unit/engines/claude/test_standing.py",
     "unit/engines/mock/test_triggers.py",
     "unit/events/test_reduce_cost.py",

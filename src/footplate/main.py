@@ -30,7 +30,8 @@ PARTS: Final = {"service": "footplate.interfaces.http.local:serve_embedded"}
 """What commands use of other surfaces."""
 
 BESIDE: Final = ("footplate.interfaces.telegram.beside:beside_server",)
-"""The surfaces that run beside the HTTP server in one process, where the settings say so."""
+CHECKS: Final = ("footplate.interfaces.telegram.checkup:check_telegram",)
+"""What surfaces offer one another, by name: see `runtime.wiring`."""
 
 
 def command_line() -> click.Group:
@@ -48,4 +49,6 @@ def main() -> None:
         from footplate.engines.mock.stdio import main as serve  # noqa: PLC0415
 
         sys.exit(serve([]))
-    command_line()(prog_name="footplate", obj=BESIDE)
+    from footplate.runtime.wiring import Wiring  # noqa: PLC0415
+
+    command_line()(prog_name="footplate", obj=Wiring(beside=BESIDE, checks=CHECKS))

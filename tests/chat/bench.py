@@ -50,7 +50,9 @@ class Bench:
         self.work = folder / "work"
         self.work.mkdir(exist_ok=True)
 
-    def settings(self, *, projects: dict[str, str] | None = None, **changes: object) -> Settings:
+    def settings(
+        self, *, projects: dict[str, str] | None = None, request_timeout_s: float | None = None, **changes: object
+    ) -> Settings:
         """Settings of a bridge for one person; `projects` by their paths."""
         base = TelegramSettings(
             bot_token=self.bots.token,
@@ -61,7 +63,7 @@ class Bench:
             tick_s=0.3,
         )
         telegram = msgspec.structs.replace(base, **changes)
-        runtime = RuntimeSettings(reattach_grace_s=0)
+        runtime = RuntimeSettings(reattach_grace_s=0, request_timeout_s=request_timeout_s)
         known = {alias: ProjectSettings(path=path) for alias, path in (projects or {}).items()}
         return Settings(default_engine="mock", telegram=telegram, runtime=runtime, projects=known)
 
@@ -73,10 +75,15 @@ class Bench:
 
     @asynccontextmanager
     async def bridge(
-        self, *, pace: Pace = FAST, projects: dict[str, str] | None = None, **changes: object
+        self,
+        *,
+        pace: Pace = FAST,
+        projects: dict[str, str] | None = None,
+        request_timeout_s: float | None = None,
+        **changes: object,
     ) -> AsyncIterator[Bridge]:
         """A bridge at work."""
-        settings = self.settings(projects=projects, **changes)
+        settings = self.settings(projects=projects, request_timeout_s=request_timeout_s, **changes)
         async with AsyncExitStack() as stack:
             service = await stack.enter_async_context(self.service(settings))
             yield await stack.enter_async_context(open_bridge(service, settings, pace=pace, poll_s=2))

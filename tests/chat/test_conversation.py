@@ -20,6 +20,7 @@ async def test_a_prompt_gets_a_silent_progress_message_and_an_answer_with_a_soun
         first = bench.bots.calls("sendMessage")[0].parameters
         assert str(first["text"]).startswith("starting · mock · 0s")
         assert first["disable_notification"] is True
+        assert first["link_preview_options"] == {"is_disabled": True}
         assert [call.method for call in bench.bots.log][-1] == "deleteMessage"
 
 

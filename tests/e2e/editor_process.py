@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 from footplate.runtime.acp.client import Send
+from tests.acp_schema import V1, Judge
 from tests.e2e.world import World
 from tests.unit.runtime.acp.client import AcpClient
 
@@ -44,9 +45,14 @@ class AgentProcess:
 
 @asynccontextmanager
 async def edited(
-    world: World, *arguments: str, engine: str = "claude", can: Mapping[str, object] | None = None
+    world: World,
+    *arguments: str,
+    engine: str = "claude",
+    can: Mapping[str, object] | None = None,
+    judge: Judge = V1,
+    hello: Mapping[str, object] | None = None,
 ) -> AsyncIterator[AcpClient]:
-    """An editor that has said hello, and closes the agent's input at the end."""
+    """An editor that has said hello, in words of its own if need be, and closes the agent's input at the end."""
     process = await asyncio.create_subprocess_exec(
         *world.command("acp", engine, *arguments),
         env=world.env,
@@ -55,9 +61,10 @@ async def edited(
         stdout=asyncio.subprocess.PIPE,
         limit=LIMIT,
     )
-    client = AcpClient(lambda send: AgentProcess(process, send))
+    client = AcpClient(lambda send: AgentProcess(process, send), judge)
+    words = hello or {"protocolVersion": 1, "clientCapabilities": can or {}}
     try:
-        await client.start(**(can or {}))
+        await client.call("initialize", **words)
         yield client
         await client.agent.close()
     finally:

@@ -37,9 +37,13 @@ def agents(
 async def client(agents: AgentWorld, tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
     """A client of a server in that world."""
     with running_server(tmp_path, env=agents.env) as served:
-        headers = {"authorization": f"Bearer {served.token}"}
-        async with httpx.AsyncClient(base_url=served.url, headers=headers, timeout=60, trust_env=False) as made:
+        async with _client(served.url, served.token) as made:
             yield made
+
+
+def _client(url: str, token: str) -> httpx.AsyncClient:
+    headers = {"authorization": f"Bearer {token}"}
+    return httpx.AsyncClient(base_url=url, headers=headers, timeout=60, trust_env=False)
 
 
 async def _ask(client: httpx.AsyncClient, session: str, events: Stream, prompt: str) -> dict[str, object]:
@@ -108,3 +112,30 @@ async def test_an_agent_is_driven_over_http_from_prompt_to_kill(client: httpx.As
         assert [each["ok"] for each in lost] == [False]
     left = {pid: line for pid, line in processes_with(str(agents.home)).items() if "footplate" not in line}
     assert left == {}
+
+
+@pytest.mark.parametrize("agents", ["gemini"], indirect=True)
+async def test_a_request_of_an_agent_outlives_a_restart_of_the_service(agents: AgentWorld, tmp_path: Path) -> None:
+    env = {**agents.env, "FOOTPLATE__RUNTIME__REATTACH_GRACE_S": "120"}
+    made = agents.work / "made"
+    call = agents.shell(f"echo ran > {made}")
+    with running_server(tmp_path, env=env) as first:
+        async with _client(first.url, token := first.token) as client:
+            session = (await post(client, "/api/sessions", 201, engine=agents.agent, cwd=str(agents.work)))["id"]
+            path = f"/api/sessions/{session}"
+            async with stream(client, f"{path}/events") as events:
+                asked = await _ask(client, session, events, script(tool(*call), "It is done."))
+        assert await asyncio.to_thread(first.stop) == 0
+    with running_server(tmp_path, env=env) as second:
+        async with _client(second.url, token) as client:
+            view = await get(client, path)
+            assert view["state"] == "waiting"
+            async with stream(client, f"{path}/events?after={view['last_seq']}") as events:
+                await post(client, f"/api/requests/{asked['id']}/answer", behavior="allow")
+                ended = (await events.until_event("TurnEnded"))[-1].data["event"]
+                assert (ended["ok"], ended["answer"]) == (True, "It is done.")
+                assert made.read_text() == "ran\n"
+                assert (await client.post(f"{path}/mode", json={"mode": "plan"})).is_success
+                changed = await events.until_event("ModeChanged")
+                assert changed[-1].data["event"]["mode"] == "plan"
+            await post(client, f"{path}/close")

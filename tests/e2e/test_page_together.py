@@ -11,7 +11,7 @@ from playwright.async_api import Browser, expect
 from tests.e2e.pages import visit
 from tests.e2e.server import running_server
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120), pytest.mark.asyncio(loop_scope="session")]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180), pytest.mark.asyncio(loop_scope="session")]
 
 
 async def test_two_pages_stay_in_step_and_a_late_click_hears_who_was_first(browser: Browser, tmp_path: Path) -> None:

@@ -10,10 +10,19 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from footplate.main import command_line
 from tests.unit.repositories import closed, make_repository
 
 pytestmark = pytest.mark.long
+
+
+def _here(home: Path, *args: str, code: int = 0) -> str:
+    """A command that starts no agent, in this process."""
+    result = CliRunner(env=closed(home)).invoke(command_line(), args)
+    assert result.exit_code == code, result.output
+    return result.output
 
 
 def _footplate(home: Path, *args: str, cwd: Path, code: int = 0) -> str:
@@ -34,7 +43,7 @@ def _footplate(home: Path, *args: str, cwd: Path, code: int = 0) -> str:
 def test_a_server_collects_stale_worktrees_at_its_start_if_it_is_told_to(tmp_path: Path) -> None:
     shop = tmp_path / "shop"
     git = make_repository(shop, closed(tmp_path))
-    _footplate(tmp_path, "init", "shop", cwd=shop)
+    _here(tmp_path, "projects", "add", "shop", str(shop))
     git.run("worktree", "add", "-q", "-b", "topic", f"{shop}/.worktrees/topic")
     argv = [sys.executable, "-m", "footplate", "serve", "--port", "0", "--no-token"]
     env = {**closed(tmp_path), "FOOTPLATE__RUNTIME__WORKTREE_DAYS": "0"}
@@ -52,9 +61,9 @@ def test_a_repository_gets_a_name_and_an_agent_works_on_a_branch_of_it(tmp_path:
     make_repository(shop, closed(tmp_path))
     (shop / "src").mkdir()
     assert _footplate(tmp_path, "init", "shop", "--engine", "mock", "--default", cwd=shop / "src") == f"shop: {shop}\n"
-    refused = _footplate(tmp_path, "init", "My-Shop", cwd=shop, code=2)
+    refused = _here(tmp_path, "init", "My-Shop", code=2)
     assert "a name is 1 to 32 of a-z, 0-9 and _" in refused
-    (listed,) = _footplate(tmp_path, "projects", "list", "--json", cwd=tmp_path).splitlines()
+    (listed,) = _here(tmp_path, "projects", "list", "--json").splitlines()
     assert (json.loads(listed)["alias"], json.loads(listed)["default"]) == ("shop", True)
     tree = shop / ".worktrees" / "fix" / "login"
     said = _footplate(tmp_path, "run", "--project", "shop", "--branch", "fix/login", "env PWD", cwd=tmp_path)
@@ -63,11 +72,11 @@ def test_a_repository_gets_a_name_and_an_agent_works_on_a_branch_of_it(tmp_path:
     chat = ("chat", "--project", "shop", "--branch", "fix/login", "--json")
     told = _footplate(tmp_path, *chat, cwd=tmp_path)
     assert str(tree) in told
-    assert "kept" in _footplate(tmp_path, "worktrees", "gc", cwd=tmp_path)
-    assert "would remove" in _footplate(tmp_path, "worktrees", "gc", "--days", "0", "--dry-run", cwd=tmp_path)
-    collected = json.loads(_footplate(tmp_path, "worktrees", "gc", "--days", "0", "--json", cwd=tmp_path))
+    assert "kept" in _here(tmp_path, "worktrees", "gc")
+    assert "would remove" in _here(tmp_path, "worktrees", "gc", "--days", "0", "--dry-run")
+    collected = json.loads(_here(tmp_path, "worktrees", "gc", "--days", "0", "--json"))
     assert ([each["branch"] for each in collected["removed"]], tree.exists()) == (["fix/login"], False)
     assert collected["freed"] > 0
-    assert _footplate(tmp_path, "projects", "remove", "shop", cwd=tmp_path) == "removed shop\n"
-    unknown = _footplate(tmp_path, "run", "--project", "shop", "hello", cwd=tmp_path, code=2)
+    assert _here(tmp_path, "projects", "remove", "shop") == "removed shop\n"
+    unknown = _here(tmp_path, "run", "--project", "shop", "hello", code=2)
     assert "unknown project 'shop'; there are none yet" in unknown

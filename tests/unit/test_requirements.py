@@ -48,3 +48,21 @@ def test_every_fault_of_the_server_that_was_before_us_names_tests_of_its_own() -
     named = {name: tests for name, tests in _promises().items() if name[0] == "F"}
     assert set(named) == {f"F{number}" for number in range(1, 19)}
     assert all("::" in test for tests in named.values() for test in tests)
+
+
+ROWS = {"E": 8, "R": 14, "G": 8, "C": 9, "S": 7, "P": 7, "T": 25, "O": 9, "X": 20}
+"""The rows of the chat contract, by letter."""
+
+
+def test_every_row_of_the_chat_contract_names_tests_that_exist() -> None:
+    rows = tomllib.loads((TESTS / "requirements.toml").read_text())["chat"]
+    wanted = {f"{letter}{number}" for letter, count in ROWS.items() for number in range(1, count + 1)}
+    assert wanted - set(rows) == set()
+    missing = []
+    for row, promise in rows.items():
+        for test in promise["tests"] or ["no test"]:
+            path, _, name = test.partition("::")
+            file = TESTS / path
+            if not file.exists() or (name and name not in _tests_in(file)):
+                missing.append(f"{row}: {test}")
+    assert not missing

@@ -21,6 +21,9 @@ class AcpSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
             "itself; `always` only joins; `never` only runs them itself"
         ),
     ] = "auto"
+    draft: Annotated[
+        bool, Meta(description="speak the draft of ACP version 2 with editors that ask for it; it may change")
+    ] = False
 
 
 class AcpAgentSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from footplate.config.settings import Settings, own_section
 from footplate.engines.base import Engine
 from footplate.errors import UnknownEngine
 from footplate.events.base import ResumeToken
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "footplate.engines"
 """The entry-point group of third-party engines; each names a factory as below."""
@@ -30,7 +33,11 @@ BUILT_IN = {
 NO_SETTINGS: Final = Settings()
 
 
-def _plugins() -> dict[str, EntryPoint]:
+@cache
+def _plugins() -> Mapping[str, EntryPoint]:
+    """Looked up once: it reads the metadata of every package, and what is installed is so before we start."""
+    from importlib.metadata import entry_points  # noqa: PLC0415  (3 MB that a built-in engine does not need)
+
     return {point.name: point for point in entry_points(group=GROUP)}
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -179,13 +179,7 @@ def _reasons(
     tree: Worktree, rows: Sequence[SessionRow], locked: str | None, process: int | None, since: float
 ) -> list[str]:
     """Why it stays."""
-    found: list[str] = []
-    if tree.uncommitted:
-        found.append(f"{tree.uncommitted} uncommitted {'file' if tree.uncommitted == 1 else 'files'}")
-    if tree.unpushed:
-        found.append(f"{tree.unpushed} unpushed {'commit' if tree.unpushed == 1 else 'commits'}")
-    if locked is not None:
-        found.append(f"locked{f': {locked}' if locked else ''}")
+    found = [*_work(tree), *([] if locked is None else [f"locked: {locked}".removesuffix(": ")])]
     found += [
         f"session {row.session} is {row.state}"
         for row in rows
@@ -197,6 +191,13 @@ def _reasons(
     if not found and not over and not tree.missing and tree.touched_at > since:
         found.append(f"used {max(0.0, time.time() - tree.touched_at) / DAY_S:.1f} days ago")
     return found
+
+
+def _work(tree: Worktree) -> Iterator[str]:
+    """What would be lost with it."""
+    for count, kind, thing in ((tree.uncommitted, "uncommitted", "file"), (tree.unpushed, "unpushed", "commit")):
+        if count:
+            yield f"{count} {kind} {thing}{'' if count == 1 else 's'}"
 
 
 def _holds(folder: str, cwd: str) -> bool:

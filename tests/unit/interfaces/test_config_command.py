@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from footplate.config.schema import settings_schema
 from footplate.config.settings import load_settings
+from footplate.engines.catalog import BUILT_IN
 from footplate.engines.sections import section_shapes
 from footplate.errors import ConfigError
 from footplate.main import command_line
@@ -156,3 +157,7 @@ def test_the_schema_takes_what_the_program_takes() -> None:
         assert list(validator.iter_errors(bad)), bad
     printed = json.loads(_run("schema").output)
     assert printed == json.loads(json.dumps(schema))
+
+
+def test_every_built_in_engine_tells_the_shape_of_its_section() -> None:
+    assert set(section_shapes()) == set(BUILT_IN)

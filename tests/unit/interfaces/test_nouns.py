@@ -126,14 +126,15 @@ async def test_tokens_files_and_processes(run: Terminal, tmp_path: Path) -> None
 
 
 async def test_the_server_of_this_machine_is_found_without_an_address(tmp_path: Path) -> None:
+    data = tmp_path / ("a folder whose name is longer than what the kernel takes " * 3)
+    data.mkdir()
     async with serve(tmp_path) as served:
-        run = Terminal(served, FOOTPLATE_DATA_DIR=str(tmp_path / "data"), HOME=str(tmp_path), FOOTPLATE_URL="")
-        (tmp_path / "data").mkdir(exist_ok=True)
-        async with serve_local(served.api, tmp_path / "data" / "http.sock"):
-            assert (tmp_path / "data" / "http.sock").stat().st_mode & 0o777 == 0o600
+        run = Terminal(served, FOOTPLATE_DATA_DIR=str(data), HOME=str(tmp_path), FOOTPLATE_URL="")
+        async with serve_local(served.api, data / "http.sock"):
+            assert (data / "http.sock").stat().st_mode & 0o777 == 0o600
             session = (await run("sessions", "open", "--engine", "mock", "--cwd", str(served.work))).output.strip()
             assert await served.api.store.last_seq(session) > 0  # type: ignore[arg-type]
-        assert not (tmp_path / "data" / "http.sock").exists()
+        assert not (data / "http.sock").exists()
 
 
 async def test_a_server_that_is_not_there_is_told(tmp_path: Path) -> None:
@@ -147,7 +148,8 @@ def test_without_a_server_the_command_runs_one_for_itself(tmp_path: Path) -> Non
     env = {"FOOTPLATE_DATA_DIR": str(tmp_path / "data"), "HOME": str(tmp_path), "FOOTPLATE_URL": ""}
     session = _invoke(env, "sessions", "open", "--engine", "mock", "--cwd", str(tmp_path)).output.strip()
     assert session in _invoke(env, "sessions", "list").output
-    assert _invoke(env, "sessions", "prompt", session, "hello", "--wait").output == "mock: hello\n"
+    assert _invoke(env, "sessions", "prompt", session, "hello").output == "mock: hello\n", "it waits: nobody else would"
+    assert "no server runs" in _invoke(env, "ps", "start", "true", code=2).output
     assert _invoke(env, "usage", "--by", "engine").output.startswith("mock  ")
 
 

@@ -11,7 +11,8 @@ class AcpAgent(msgspec.Struct, frozen=True, kw_only=True):
     """One agent: the facts that its protocol does not tell.
 
     `resume` is the command that comes before the id of a session when a person goes on with it in a terminal; an agent
-    without one is taken up through Footplate. `modes` only where they are the same for everybody.
+    without one is taken up through Footplate. `modes` only where they are the same for everybody. `logins` are files
+    below the home folder that it keeps of a person's login; `needs_login`: without one, or a key, it does nothing.
     """
 
     name: str
@@ -21,6 +22,8 @@ class AcpAgent(msgspec.Struct, frozen=True, kw_only=True):
     passed: tuple[str, ...] = ()
     resume: tuple[str, ...] = ()
     modes: tuple[str, ...] = ()
+    logins: tuple[str, ...] = ()
+    needs_login: bool = False
     install: str = "install it, or name another program in its settings"
 
 
@@ -31,6 +34,7 @@ OPENCODE: Final = AcpAgent(
     args=("acp",),
     passed=("OPENCODE_*", "*_API_KEY", "*_BASE_URL", "AWS_*", "AZURE_*", "GOOGLE_*"),
     resume=("opencode", "--session"),
+    logins=(".local/share/opencode/auth.json",),
     install="install it with `npm install -g opencode-ai`",
 )
 GEMINI: Final = AcpAgent(
@@ -40,6 +44,8 @@ GEMINI: Final = AcpAgent(
     args=("--acp",),
     passed=("GEMINI_*", "GOOGLE_*", "CODE_ASSIST_*"),
     modes=("default", "autoEdit", "yolo", "plan"),
+    logins=(".gemini/oauth_creds.json",),
+    needs_login=True,
     install="install it with `npm install -g @google/gemini-cli`",
 )
 QWEN: Final = AcpAgent(
@@ -50,5 +56,7 @@ QWEN: Final = AcpAgent(
     passed=("QWEN_*", "OPENAI_*", "DASHSCOPE_*", "ANTHROPIC_*", "GEMINI_*", "GOOGLE_*"),
     resume=("qwen", "--resume"),
     modes=("plan", "default", "auto-edit", "yolo"),
+    logins=(".qwen/oauth_creds.json",),
+    needs_login=True,
     install="install it with `npm install -g @qwen-code/qwen-code`",
 )

@@ -10,7 +10,7 @@ again while it loads a session is history that the log has already, and is passe
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final, Literal, TypeVar
 
 import msgspec
@@ -35,9 +35,11 @@ from footplate.engines.acp.startup import (
     initialize,
     open_session,
     set_option,
+    tell_servers,
     wanted_options,
 )
 from footplate.engines.base import Exit, Installed, Options, Reaction
+from footplate.engines.declared import Declared
 from footplate.engines.standing import Standing
 from footplate.errors import EngineGone, RequestError, UnsupportedOption
 from footplate.events.base import ResumeToken
@@ -72,6 +74,7 @@ EPOCH_IDS: Final = 1_000_000
 """The ids of our requests begin here, times the number of those who talked to the agent before."""
 
 CAN: Final = "prompts, interrupts, answers, mode, model and effort"
+NO_SERVERS: Final[Mapping[str, Declared]] = {}
 
 
 class AcpConversation:
@@ -86,6 +89,7 @@ class AcpConversation:
         turn_prefix: str = "turn-",
         first_turn: int = 1,
         auth_method: str = "",
+        servers: Mapping[str, Declared] = NO_SERVERS,
     ) -> None:
         self._engine = engine
         self._options = options
@@ -96,6 +100,7 @@ class AcpConversation:
         self._failure: Verdict | None = None
         self._agent: InitializeResponse | None = None
         self._auth_method = auth_method
+        self._servers = servers
         self._keys = (*(installed.keys if installed else ()), *options.env)
         self._login = Login((), wanted="", present=())
         self._in = Incoming(engine, options)
@@ -237,7 +242,8 @@ class AcpConversation:
         if self._agent is None:
             return
         try:
-            call = open_session(self._engine, self._options, self._agent, replays=replays)
+            servers, _ = tell_servers(self._servers, self._agent)
+            call = open_session(self._engine, self._options, self._agent, servers, replays=replays)
         except RequestError as problem:
             self._fail(str(problem))
             return
@@ -276,7 +282,17 @@ class AcpConversation:
         self._in.attach(attached)
         if state.options:
             self._in.events.append(state.config())
+        self._tell_missing()
         self._configure()
+
+    def _tell_missing(self) -> None:
+        """What the session was to have and this agent cannot be given."""
+        _, unreachable = tell_servers(self._servers, self._agent) if self._agent else ((), ())
+        missing = [f"the MCP server {name!r}" for name in unreachable]
+        missing += ["the skills of the folder"] if self._options.plugins else []
+        for each in missing:
+            text = f"{self._engine} cannot be given {each}; it goes on without"
+            self._in.events.append(Notice(level="warning", text=text, code="folder_config"))
 
     def _configure(self) -> None:
         """Set the next option that was asked for; with none left the session is ready."""

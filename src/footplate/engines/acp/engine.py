@@ -21,12 +21,14 @@ from footplate.engines.acp.auth import KEY_NAME
 from footplate.engines.acp.converse import AcpConversation
 from footplate.engines.acp.options import refuse_unsupported
 from footplate.engines.acp.rejoining import rejoin_acp
-from footplate.engines.base import Capabilities, Installed, Options, Spawn
+from footplate.engines.base import Capabilities, Credential, Installed, Options, Spawn
+from footplate.engines.declared import read_declared
 from footplate.engines.rejoining import Rejoining, Where
 from footplate.engines.standing import Standing
 from footplate.errors import EngineNotExecutable, EngineNotFound
 from footplate.events.base import ResumeToken
 from footplate.events.ids import EngineSessionId
+from footplate.events.model import ConfigOption, ConfigValue
 from footplate.host.environment import build_environment, expand_home
 
 PACKAGE_DEPTH: Final = 4
@@ -76,8 +78,36 @@ class AcpEngine:
             questions=True,
             images=True,
             live=True,
+            mcp=True,
             modes=self._agent.modes,
         )
+
+    @property
+    def needs_login(self) -> bool:
+        """Whether it does nothing without a login; of a command of the settings nobody knows."""
+        return self._agent.needs_login
+
+    def credentials(self, environ: Mapping[str, str]) -> tuple[Credential, ...]:
+        """The keys that reach it, and the login that it keeps itself."""
+        names = [name for name in self._environment(environ) if KEY_NAME.fullmatch(name)]
+        own = f"[engines.{self.name}] env"
+        keys = [
+            Credential(
+                kind="api_key",
+                source=own if name in self._settings.env else "environment",
+                field=name,
+                used_by_cli=True,
+            )
+            for name in names
+        ]
+        home = Path(environ.get("HOME", "/"))
+        files = [str(home / login) for login in self._agent.logins if (home / login).is_file()]
+        return (*keys, *(Credential(kind="oauth", source=file, used_by_cli=True) for file in files))
+
+    def choices(self, environ: Mapping[str, str]) -> tuple[ConfigOption, ...]:
+        """The modes, where they are the same for everybody; everything else its sessions tell."""
+        values = tuple(ConfigValue(value=mode, label=mode) for mode in self._agent.modes)
+        return (ConfigOption(id="mode", label="Mode", category="mode", values=values),) if values else ()
 
     async def locate(self, environ: Mapping[str, str]) -> Installed:
         """The program named in the settings, else the one on the PATH, else one that we installed."""
@@ -96,11 +126,16 @@ class AcpEngine:
     def converse(self, options: Options, installed: Installed) -> AcpConversation:
         """The state machine for one process."""
         return AcpConversation(
-            self.name, options, installed, first_turn=options.first_turn, auth_method=self._settings.auth_method
+            self.name,
+            options,
+            installed,
+            first_turn=options.first_turn,
+            auth_method=self._settings.auth_method,
+            servers=read_declared(options.mcp_config),
         )
 
     def rejoin(self, standing: Standing, where: Where) -> Rejoining:
-        """Go on with a process that outlived the service."""
+        """Go on with a living process where the log has all that it has said."""
         return rejoin_acp(where)
 
     def format_resume(self, token: ResumeToken) -> str:

@@ -114,7 +114,7 @@ class Incoming:
         is answered once, however often the agent hears it.
         """
         self.state.mode, self.state.model = standing.mode, standing.model
-        self.state.options = tuple(map(option_again, standing.options))
+        self.state.restore(tuple(map(option_again, standing.options)))
         if standing.turn is None:
             return
         self.turn = Turn(standing.turn, standing.prompts, requests=epoch * EPOCH_REQUESTS)

@@ -33,13 +33,18 @@ class SetModelRequest(Wire, frozen=True, kw_only=True):
     model_id: str
 
 
+MODES: Final = "modes"
+MODELS: Final = "models"
+APART: Final = frozenset({MODES, MODELS})
+"""The ids of such options: what the agent calls the place where it tells them."""
+
 _models_decoder: Final = msgspec.json.Decoder(ModelState)
 
 
 def mode_option(state: SessionModeState) -> SessionConfigOption:
     """Modes as an option."""
     return SessionConfigOption(
-        id="mode",
+        id=MODES,
         name="Mode",
         category="mode",
         type="select",
@@ -69,5 +74,5 @@ def model_option(raw: OptionalRaw) -> SessionConfigOption | None:
     if not values:
         return None
     return SessionConfigOption(
-        id="model", name="Model", category="model", type="select", current_value=current, options=values
+        id=MODELS, name="Model", category="model", type="select", current_value=current, options=values
     )

@@ -19,7 +19,7 @@ from footplate.acp.schema.updates import (
     UsageUpdate,
 )
 from footplate.acp.schema.updates import Notice as NoticeUpdate
-from footplate.engines.acp.legacy import mode_option, model_option
+from footplate.engines.acp.legacy import APART, mode_option, model_option
 from footplate.engines.acp.usage import Meter
 from footplate.events.base import Level, OptionalRaw
 from footplate.events.model import (
@@ -64,6 +64,11 @@ class SessionState:
         self.options += self.apart
         self.mode = self.value_of("mode")
         self.model = self.value_of("model")
+
+    def restore(self, options: tuple[WireOption, ...]) -> None:
+        """The options as the log has them, of a session that goes on."""
+        self.options = options
+        self.apart = tuple(option for option in options if option.id in APART)
 
     def option(self, category: str) -> WireOption | None:
         """The option of that category."""

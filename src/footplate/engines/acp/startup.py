@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -9,7 +10,10 @@ import msgspec
 from footplate.acp.reading import PROTOCOL_VERSION
 from footplate.acp.schema.choices import SessionConfigOption, SessionModeState
 from footplate.acp.schema.sessions import (
+    EnvVariable,
+    HttpHeader,
     LoadSessionRequest,
+    McpServer,
     NewSessionRequest,
     SetSessionConfigOptionRequest,
     SetSessionModeRequest,
@@ -28,6 +32,7 @@ from footplate.acp.wire import Wire
 from footplate.engines.acp.legacy import SetModelRequest
 from footplate.engines.acp.session import SessionState, allowed_values
 from footplate.engines.base import Options
+from footplate.engines.declared import Declared
 from footplate.errors import InvalidValue, UnsupportedOption
 from footplate.events.base import OptionalRaw
 from footplate.version import __version__
@@ -67,19 +72,44 @@ def initialize() -> Call:
     )
 
 
-def open_session(engine: str, options: Options, agent: InitializeResponse, *, replays: bool = False) -> Call:
+def open_session(
+    engine: str,
+    options: Options,
+    agent: InitializeResponse,
+    servers: tuple[McpServer, ...] = (),
+    *,
+    replays: bool = False,
+) -> Call:
     """A new session or an old one, in whichever way the agent can. Raises `UnsupportedOption` when it cannot.
 
     `replays`: not by `session/resume`, which some agents announce and do not have.
     """
     if options.resume is None:
-        return Call("session/new", NewSessionRequest(cwd=options.cwd, mcp_servers=()))
-    params = LoadSessionRequest(session_id=options.resume, cwd=options.cwd, mcp_servers=())
+        return Call("session/new", NewSessionRequest(cwd=options.cwd, mcp_servers=servers))
+    params = LoadSessionRequest(session_id=options.resume, cwd=options.cwd, mcp_servers=servers)
     if agent.agent_capabilities.session_capabilities.resume is not None and not replays:
         return Call("session/resume", params)
     if agent.agent_capabilities.load_session:
         return Call("session/load", params)
     raise UnsupportedOption(engine, "resuming a session", "start a new one")
+
+
+def tell_servers(
+    declared: Mapping[str, Declared], agent: InitializeResponse
+) -> tuple[tuple[McpServer, ...], tuple[str, ...]]:
+    """The MCP servers as the agent takes them, and the names of those that it cannot reach."""
+    can = agent.agent_capabilities.mcp_capabilities
+    ways = {"stdio": True, "http": can.http, "sse": can.sse}
+    taken = tuple(_server(name, each) for name, each in declared.items() if ways.get(each.type))
+    return taken, tuple(name for name, each in declared.items() if not ways.get(each.type))
+
+
+def _server(name: str, declared: Declared) -> McpServer:
+    if declared.type == "stdio":
+        env = tuple(EnvVariable(name=key, value=value) for key, value in declared.env.items())
+        return McpServer(name=name, command=declared.command, args=declared.args, env=env)
+    headers = tuple(HttpHeader(name=key, value=value) for key, value in declared.headers.items())
+    return McpServer(type=declared.type, name=name, url=declared.url, headers=headers)
 
 
 def set_option(engine: str, session: str, state: SessionState, name: str, value: str) -> Call:

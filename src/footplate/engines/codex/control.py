@@ -8,9 +8,12 @@ from typing import Final, assert_never
 import msgspec
 
 from footplate.acp.jsonrpc import RpcId
+from footplate.acp.schema.asking import CreateElicitationRequest
+from footplate.engines.acp.control import Asked as Form
+from footplate.engines.acp.control import answer_question, open_question
 from footplate.engines.base import Options
 from footplate.engines.codex.items import PATCH, SHELL, plain_command
-from footplate.engines.codex.wire import Asked, Question, Wants
+from footplate.engines.codex.wire import Asked, Elicitation, ElicitationMeta, Question, Wants
 from footplate.errors import InvalidValue, UnsupportedOption
 from footplate.events.base import OptionalRaw
 from footplate.events.ids import RequestId, ToolCallId
@@ -24,8 +27,10 @@ TOOLS: Final[dict[Wants, str]] = {
     "change": PATCH,
     "permissions": "request_permissions",
     "question": "request_user_input",
+    "mcp": "mcp",
+    "form": "elicitation",
 }
-KINDS: Final[dict[Wants, str]] = {"command": "command", "change": "file_change", "permissions": "", "question": ""}
+KINDS: Final[dict[Wants, str]] = {"command": "command", "change": "file_change", "mcp": "mcp"}
 ACCEPT: Final = "accept"
 FOR_SESSION: Final = "acceptForSession"
 AMEND: Final = "acceptWithExecpolicyAmendment"
@@ -38,6 +43,8 @@ LABELS: Final[dict[str, tuple[str, OptionKind]]] = {
     DECLINE: ("No", "deny"),
     CANCEL: ("No, and stop", "deny_and_stop"),
 }
+PERSISTS: Final = {FOR_SESSION: "session", AMEND: "always"}
+"""How long the leave to call a tool of a server lasts."""
 USUAL: Final = (ACCEPT, FOR_SESSION, DECLINE, CANCEL)
 Decision = str | msgspec.Raw
 
@@ -51,6 +58,7 @@ class Open(msgspec.Struct, kw_only=True):
     decisions: dict[str, Decision]
     permissions: OptionalRaw = None
     questions: tuple[Question, ...] = ()
+    form: Form | None = None
     answered: bool = False
     denied: bool = False
 
@@ -81,6 +89,33 @@ def open_request(
             questions=questions,
         ),
     )
+
+
+def open_tool(rpc_id: RpcId, request: RequestId, asked: Elicitation, call: ToolCallId | None, *, tool: str) -> Open:
+    """The leave to call a tool of an MCP server, which Codex asks for as a form without fields."""
+    meta = asked.meta or ElicitationMeta()
+    lasting = (meta.persist,) if isinstance(meta.persist, str) else meta.persist or ()
+    names = [name for name in LABELS if name not in PERSISTS or PERSISTS[name] in lasting]
+    return Open(
+        id=rpc_id,
+        wants="mcp",
+        decisions={name: name for name in names},
+        request=Request(
+            id=request,
+            kind="permission",
+            title=asked.message,
+            tool=tool,
+            call=call,
+            input=None if meta.tool_params is None else meta.tool_params.copy(),
+            options=tuple(map(_option, names)),
+        ),
+    )
+
+
+def open_form(rpc_id: RpcId, request: RequestId, asked: CreateElicitationRequest) -> Open:
+    """A form of an MCP server, which is the same as ACP has it."""
+    form = open_question(rpc_id, request, asked, None)
+    return Open(id=rpc_id, wants="form", decisions={}, request=form.request, form=form)
 
 
 def _decisions(wants: Wants, asked: Asked) -> dict[str, Decision]:
@@ -121,12 +156,18 @@ def _question(question: Question) -> Asking:
 
 def answer_request(asked: Open, answer: Answer) -> object:
     """The result to write. Raises `RequestError` for an answer that does not fit."""
+    if asked.form is not None:
+        response, goes_on = answer_question(asked.form, answer)
+        asked.denied = not goes_on
+        return {"action": response.action, "content": response.content}
     if asked.wants == "question":
         return _reply(asked, answer)
     name = _decide(asked, answer)
     asked.denied = name in (DECLINE, CANCEL)
     if asked.wants == "permissions":
         return _grant(asked, name)
+    if asked.wants == "mcp":
+        return call_tool(name)
     return {"decision": asked.decisions[name]}
 
 
@@ -165,6 +206,14 @@ def _grant(asked: Open, name: str) -> object:
     return {"permissions": msgspec.Raw(b"{}") if granted is None else granted, "scope": scope}
 
 
+def call_tool(name: str) -> object:
+    """The answer to the wish to call a tool of a server."""
+    if name in (DECLINE, CANCEL):
+        return {"action": name, "content": None}
+    lasts = PERSISTS.get(name)
+    return {"action": "accept", "content": {}} | ({"_meta": {"persist": lasts}} if lasts else {})
+
+
 def _reply(asked: Open, answer: Answer) -> object:
     match answer:
         case Reply():
@@ -198,18 +247,25 @@ def refusal(wants: Wants) -> object:
     """No, where nobody can be asked."""
     if wants == "question":
         return {"answers": {}}
+    if wants in ("mcp", "form"):
+        return {"action": "decline", "content": None}
     return {"permissions": {}, "scope": "turn"} if wants == "permissions" else {"decision": DECLINE}
 
 
-def is_allowed(options: Options, wants: Wants) -> bool:
+def leave(wants: Wants) -> object:
+    """Yes, once, for a tool that the settings allow."""
+    return call_tool(ACCEPT) if wants == "mcp" else {"decision": ACCEPT}
+
+
+def is_allowed(options: Options, wants: Wants, tool: str) -> bool:
     """Whether the settings allow the tool by name or kind; a tool that nobody named is not."""
-    return wants in ("command", "change") and _named(options.allow_tools or (), wants) and not is_denied(options, wants)
+    return wants in KINDS and _named(options.allow_tools or (), wants, tool) and not is_denied(options, wants, tool)
 
 
-def is_denied(options: Options, wants: Wants) -> bool:
+def is_denied(options: Options, wants: Wants, tool: str) -> bool:
     """Whether the settings forbid the tool by name or kind."""
-    return _named(options.deny_tools, wants)
+    return _named(options.deny_tools, wants, tool)
 
 
-def _named(tools: tuple[str, ...], wants: Wants) -> bool:
-    return any(tool.lower() in (TOOLS[wants], KINDS[wants]) for tool in tools)
+def _named(tools: tuple[str, ...], wants: Wants, tool: str) -> bool:
+    return any(each.lower() in (tool.lower(), KINDS.get(wants)) for each in tools)

@@ -10,7 +10,7 @@ Prompts wait until the thread is there and go out one at a time, or into the tur
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final, Literal
 
 import msgspec
@@ -24,6 +24,7 @@ from footplate.engines.codex.modes import check_effort, find_mode, name_mode
 from footplate.engines.codex.opening import INITIALIZE, first_choices, list_options, open_thread, read_prompt
 from footplate.engines.codex.turns import INTERRUPTED, Turn, Verdict, end_turn, judge
 from footplate.engines.codex.wire import ModelList, ThreadOpened, TurnAnswer
+from footplate.engines.declared import Declared
 from footplate.errors import EngineGone, UnsupportedOption
 from footplate.events.base import ResumeToken
 from footplate.events.commands import (
@@ -54,14 +55,16 @@ from footplate.host.lines import Block
 
 Phase = Literal["starting", "ready", "failed", "gone"]
 Answered = Callable[[Envelope], None]
+NO_SERVERS: Final[Mapping[str, Declared]] = {}
 CAN: Final = "prompts, steering, interrupts, answers, mode, model and effort"
 
 
 class AppServerConversation:
     """One `codex app-server` and one thread of it."""
 
-    def __init__(self, options: Options, installed: Installed) -> None:
+    def __init__(self, options: Options, installed: Installed, *, servers: Mapping[str, Declared] = NO_SERVERS) -> None:
         self._options = options
+        self._servers = servers
         self._version = installed.version
         self._turns = options.first_turn - 1
         self._phase: Phase = "starting"
@@ -136,7 +139,7 @@ class AppServerConversation:
             self._fail(response.error.message)
             return
         self._in.frames.append(jsonrpc.encode_notification("initialized", {}))
-        method, params = open_thread(self._options)
+        method, params = open_thread(self._options, self._servers)
         self._request(method, params, self._opened)
 
     def _opened(self, response: Envelope) -> None:
@@ -163,6 +166,9 @@ class AppServerConversation:
                 cwd=options.cwd,
             )
         )
+        if options.plugins:
+            text = "codex cannot be given the skills of the folder; it goes on without"
+            self._in.events.append(Notice(level="warning", text=text, code="folder_config"))
         self._request("model/list", {}, self._listed)
         self._phase = "ready"
         self._advance()

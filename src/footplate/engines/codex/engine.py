@@ -6,25 +6,29 @@ import asyncio
 import re
 import shutil
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
 
 from footplate.config.settings import read_section
-from footplate.engines.base import Capabilities, Conversation, Exit, Installed, Launch, Options, Reaction
+from footplate.engines.base import Capabilities, Conversation, Credential, Exit, Installed, Launch, Options, Reaction
 from footplate.engines.codex.conversation import AppServerConversation
 from footplate.engines.codex.exec_translate import Translator
-from footplate.engines.codex.launch import NAME, build_exec, build_server
-from footplate.engines.codex.modes import EFFORTS, MODES
+from footplate.engines.codex.launch import NAME, PASSED, build_exec, build_server
+from footplate.engines.codex.modes import EFFORTS, MODES, OWN
 from footplate.engines.codex.settings import CodexSettings
+from footplate.engines.declared import read_declared
 from footplate.errors import EngineNotExecutable, EngineNotFound, UnsupportedOption
 from footplate.events.base import ResumeToken
 from footplate.events.commands import Command
 from footplate.events.ids import EngineSessionId
+from footplate.events.model import ConfigOption, ConfigValue
 from footplate.host.environment import build_environment, expand_home
 from footplate.host.lines import Block
 
 INSTALL: Final = "install it with `npm install -g @openai/codex`"
 VERSION_WAIT_S: Final = 20.0
 DEFAULTS: Final = CodexSettings()
+KEY_ENDS: Final = ("_KEY", "_TOKEN")
 _VERSION: Final = re.compile(r"\d+\.\d+\.\d+\S*")
 _RESUME_LINE: Final = re.compile(r"[ \t]*`?codex[ \t]+resume[ \t]+([^\s`]+)`?[ \t]*", re.IGNORECASE)
 
@@ -94,8 +98,40 @@ class CodexEngine:
             one_shot=True,
             live=True,
             structured_output=True,
+            mcp=True,
             modes=tuple(MODES),
             efforts=EFFORTS,
+        )
+
+    @property
+    def needs_login(self) -> bool:
+        """It does nothing without a key or a login, but for a provider of one's own that wants none."""
+        return True
+
+    def credentials(self, environ: Mapping[str, str]) -> tuple[Credential, ...]:
+        """The keys that reach it, and the login that it keeps itself."""
+        env = build_environment(environ, allow=(*PASSED, *self._settings.env_pass), extra=self._settings.env)
+        names = [name for name in env if name.endswith(KEY_ENDS)]
+        own = "[engines.codex] env"
+        keys = [
+            Credential(
+                kind="api_key",
+                source=own if name in self._settings.env else "environment",
+                field=name,
+                used_by_cli=True,
+            )
+            for name in names
+        ]
+        login = Path(env.get("CODEX_HOME") or Path(environ.get("HOME", "/")) / ".codex") / "auth.json"
+        return (*keys, *([Credential(kind="oauth", source=str(login), used_by_cli=True)] if login.is_file() else ()))
+
+    def choices(self, environ: Mapping[str, str]) -> tuple[ConfigOption, ...]:
+        """Modes and efforts; the models are told by its sessions."""
+        modes = tuple(ConfigValue(value=name, label=name, description=mode.description) for name, mode in MODES.items())
+        efforts = tuple(ConfigValue(value=effort, label=effort) for effort in EFFORTS)
+        return (
+            ConfigOption(id="mode", label="Mode", category="mode", value=OWN, values=modes),
+            ConfigOption(id="effort", label="Effort", category="thought_level", values=efforts),
         )
 
     async def locate(self, environ: Mapping[str, str]) -> Installed:
@@ -113,7 +149,9 @@ class CodexEngine:
 
     def converse(self, options: Options, installed: Installed) -> Conversation:
         """The state machine for one process."""
-        return ExecConversation(options, installed) if options.one_shot else AppServerConversation(options, installed)
+        if options.one_shot:
+            return ExecConversation(options, installed)
+        return AppServerConversation(options, installed, servers=read_declared(options.mcp_config))
 
     def format_resume(self, token: ResumeToken) -> str:
         """`codex resume ID`."""

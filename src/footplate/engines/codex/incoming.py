@@ -9,6 +9,7 @@ import msgspec
 
 from footplate.acp import jsonrpc
 from footplate.acp.jsonrpc import Envelope, RpcId
+from footplate.acp.schema.asking import CreateElicitationRequest
 from footplate.engines.base import Options, Reaction
 from footplate.engines.codex.control import (
     NAME,
@@ -17,15 +18,28 @@ from footplate.engines.codex.control import (
     answer_request,
     is_allowed,
     is_denied,
+    leave,
+    open_form,
     open_request,
+    open_tool,
     refusal,
 )
-from footplate.engines.codex.translate import MisplacedError, Translator
+from footplate.engines.codex.translate import Call, MisplacedError, Translator
 from footplate.engines.codex.turns import Turn, add_counts, word_error
-from footplate.engines.codex.wire import WANTS, Asked, Told, Wants, asked_decoder, item_decoder, told_decoder
+from footplate.engines.codex.wire import (
+    ELICITATION,
+    WANTS,
+    Asked,
+    Told,
+    Wants,
+    asked_decoder,
+    elicitation_decoder,
+    item_decoder,
+    told_decoder,
+)
 from footplate.errors import InvalidValue
 from footplate.events.commands import AnswerRequest
-from footplate.events.ids import EngineSessionId, RequestId
+from footplate.events.ids import EngineSessionId, RequestId, ToolCallId
 from footplate.events.model import (
     Denial,
     Event,
@@ -214,52 +228,75 @@ class Incoming:
 
     def _request(self, envelope: Envelope) -> None:
         rpc_id, method = jsonrpc.id_of(envelope), envelope.method or ""
-        wants = WANTS.get(method)
-        if method == "mcpServer/elicitation/request":
-            self.frames.append(jsonrpc.encode_response(rpc_id, {"action": "decline", "content": None}))
-            text = "a question of an MCP server was declined: only the terminal of Codex can show it"
-            self.events.append(Notice(level="warning", text=text, code="question_declined"))
-            return
-        if wants is None:
-            self.frames.append(jsonrpc.encode_error(rpc_id, jsonrpc.METHOD_NOT_FOUND, f"Method not found: {method}"))
-            self.keep(f"the agent asked for what we do not offer: {method}")
-            return
+        params = envelope.params if envelope.params is not None else msgspec.Raw(b"null")
         try:
-            asked = asked_decoder.decode(envelope.params if envelope.params is not None else b"null")
+            if method == ELICITATION:
+                self._elicit(rpc_id, params)
+            elif method in WANTS:
+                self._ask(rpc_id, WANTS[method], asked_decoder.decode(params))
+            else:
+                self.frames.append(
+                    jsonrpc.encode_error(rpc_id, jsonrpc.METHOD_NOT_FOUND, f"Method not found: {method}")
+                )
+                self.keep(f"the agent asked for what we do not offer: {method}")
         except msgspec.ValidationError as problem:
             self.frames.append(jsonrpc.encode_error(rpc_id, jsonrpc.INVALID_PARAMS, f"Invalid params: {problem}"))
             self.keep(f"not as we know it: {problem}")
-            return
-        self._ask(rpc_id, wants, asked)
 
     def _ask(self, rpc_id: RpcId, wants: Wants, asked: Asked) -> None:
-        """Nothing is allowed that nobody allowed: a person is asked, or the settings have named the tool."""
-        turn = self.turn
         call = self.translator.find(asked.thread_id, asked.item_id)
-        if turn is None or turn.interrupted or is_denied(self._options, wants):
-            self._deny(wants, asked)
-            self.frames.append(jsonrpc.encode_response(rpc_id, refusal(wants)))
-        elif self._options.asks:
-            turn.requests += 1
-            name = RequestId(f"{turn.id}.r{turn.requests}")
-            title = call.read.title if call is not None else ""
-            made = open_request(rpc_id, name, wants, asked, call.id if call else None, title=title)
-            self._requests[name] = made
-            parent = call.parent if call is not None else self.translator.threads.get(asked.thread_id)
-            self.events.append(RequestOpened(request=made.request, parent=parent))
-        elif is_allowed(self._options, wants):
-            self.frames.append(jsonrpc.encode_response(rpc_id, {"decision": "accept"}))
-        else:
-            self._deny(wants, asked)
-            self.frames.append(jsonrpc.encode_response(rpc_id, refusal(wants)))
+        parent = call.parent if call is not None else self.translator.threads.get(asked.thread_id)
+        title = call.read.title if call is not None else ""
+        if self._decide(rpc_id, wants, TOOLS[wants], call):
+            named = call.id if call is not None else None
+            self._open(open_request(rpc_id, self._name(), wants, asked, named, title=title), parent)
 
-    def _deny(self, wants: Wants, asked: Asked) -> None:
-        call = self.translator.find(asked.thread_id, asked.item_id)
+    def _elicit(self, rpc_id: RpcId, params: msgspec.Raw) -> None:
+        """A form of an MCP server; Codex also asks by one whether a tool of a server may be called."""
+        asked = elicitation_decoder.decode(params)
+        if asked.meta is not None and asked.meta.codex_approval_kind == "mcp_tool_call":
+            call = self.translator.find_server(asked.server_name)
+            tool = call.read.name if call is not None else f"mcp__{asked.server_name}"
+            if self._decide(rpc_id, "mcp", tool, call):
+                named, parent = (call.id, call.parent) if call is not None else (None, None)
+                self._open(open_tool(rpc_id, self._name(), asked, named, tool=tool), parent)
+        elif asked.mode == "form":
+            if self._decide(rpc_id, "form", TOOLS["form"], None):
+                form = msgspec.json.decode(params, type=CreateElicitationRequest)
+                self._open(open_form(rpc_id, self._name(), form), None)
+        else:
+            self.frames.append(jsonrpc.encode_response(rpc_id, refusal("form")))
+            text = (
+                f"a question of an MCP server was declined, because it is of the kind {asked.mode!r}: {asked.message}"
+            )
+            self.events.append(Notice(level="warning", text=text, code="question_declined"))
+
+    def _decide(self, rpc_id: RpcId, wants: Wants, tool: str, call: Call | None) -> bool:
+        """Whether a person is to be asked. Nothing is allowed that nobody allowed: else the settings name the tool."""
+        turn = self.turn
+        denied = turn is None or turn.interrupted or is_denied(self._options, wants, tool)
+        if self._options.asks and not denied:
+            return True
+        if not denied and is_allowed(self._options, wants, tool):
+            self.frames.append(jsonrpc.encode_response(rpc_id, leave(wants)))
+            return False
         if call is not None:
             call.denied = True
-        if self.turn is not None:
+        if turn is not None:
             given = call.read.input if call is not None else None
-            self.turn.denials.append(Denial(tool=TOOLS[wants], call=call.id if call else None, input=given))
+            turn.denials.append(Denial(tool=tool, call=call.id if call is not None else None, input=given))
+        self.frames.append(jsonrpc.encode_response(rpc_id, refusal(wants)))
+        return False
+
+    def _open(self, made: Open, parent: ToolCallId | None) -> None:
+        self._requests[made.request.id] = made
+        self.events.append(RequestOpened(request=made.request, parent=parent))
+
+    def _name(self) -> RequestId:
+        if self.turn is None:
+            return RequestId("")
+        self.turn.requests += 1
+        return RequestId(f"{self.turn.id}.r{self.turn.requests}")
 
     def answer(self, command: AnswerRequest) -> None:
         """Hand a person's answer to the agent. Raises `RequestError` for one that cannot be."""
@@ -270,7 +307,7 @@ class Incoming:
         asked.answered = True
         self.frames.append(jsonrpc.encode_response(asked.id, result))
         call = asked.request.call
-        if asked.denied and asked.wants != "question":
+        if asked.denied and asked.wants not in ("question", "form"):
             for each in self.translator.calls.values():
                 each.denied = each.denied or each.id == call
             if self.turn is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -9,6 +10,7 @@ import msgspec
 from footplate.engines.base import Options
 from footplate.engines.codex.modes import MODES, Mode, find_mode
 from footplate.engines.codex.wire import ModelList
+from footplate.engines.declared import Declared
 from footplate.errors import UnsupportedOption
 from footplate.events.content import ContentBlock, ImageBlock, ResourceBlock, TextBlock
 from footplate.events.model import ConfigOption, ConfigValue
@@ -21,16 +23,16 @@ INITIALIZE: Final[Params] = {
 }
 
 
-def open_thread(options: Options) -> tuple[str, Params]:
+def open_thread(options: Options, servers: Mapping[str, Declared]) -> tuple[str, Params]:
     """The method and its parameters: a new thread, an old one, or a copy of it."""
-    params = _settings(options)
+    params = _settings(options, servers)
     if options.resume is None:
         return "thread/start", params
     method = "thread/fork" if options.fork else "thread/resume"
     return method, {"threadId": options.resume, "excludeTurns": True, **params}
 
 
-def _settings(options: Options) -> Params:
+def _settings(options: Options, servers: Mapping[str, Declared]) -> Params:
     """What is not given is left to Codex's own settings."""
     mode = find_mode(options.mode)
     config: Params = {}
@@ -38,6 +40,8 @@ def _settings(options: Options) -> Params:
         config["model_reasoning_effort"] = options.effort
     if options.add_dirs:
         config["sandbox_workspace_write"] = {"writable_roots": list(options.add_dirs)}
+    if servers:
+        config["mcp_servers"] = {name: _server(each) for name, each in servers.items()}
     given: Params = {
         "cwd": options.cwd,
         "model": options.model,
@@ -48,6 +52,13 @@ def _settings(options: Options) -> Params:
         "config": config,
     }
     return {name: value for name, value in given.items() if value}
+
+
+def _server(declared: Declared) -> Params:
+    """An MCP server as `config.toml` has it."""
+    if declared.type == "stdio":
+        return {"command": declared.command, "args": list(declared.args), "env": dict(declared.env)}
+    return {"url": declared.url, "http_headers": dict(declared.headers)}
 
 
 class Choices(msgspec.Struct, kw_only=True):

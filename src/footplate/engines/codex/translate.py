@@ -33,7 +33,7 @@ from footplate.events.model import (
     ToolStarted,
     ToolUpdated,
 )
-from footplate.events.tools import EntryStatus, FileChangeDetail, PlanEntry, ToolOutcome
+from footplate.events.tools import EntryStatus, FileChangeDetail, McpDetail, PlanEntry, ToolOutcome
 
 STATUSES: Final[dict[str, EntryStatus]] = {"inProgress": "in_progress", "completed": "completed"}
 
@@ -243,6 +243,11 @@ class Translator:
         """The call that runs under this id."""
         return self.calls.get(self._key(thread, item))
 
+    def find_server(self, server: str) -> Call | None:
+        """The last call of a tool of this MCP server that runs: a form of the server names no call."""
+        named = [call for call in self.calls.values() if _server_of(call) == server]
+        return named[-1] if named else None
+
     def plan(self, steps: tuple[PlanStep, ...], thread: str) -> PlanChanged:
         """The whole plan."""
         entries = tuple(PlanEntry(content=each.step, status=STATUSES.get(each.status, "pending")) for each in steps)
@@ -262,3 +267,7 @@ class Translator:
     def _key(self, thread: str, item: str) -> str:
         """One name for an item of whichever thread; those of the thread that we drive keep their own."""
         return item if thread == self.own else f"{thread}/{item}"
+
+
+def _server_of(call: Call) -> str | None:
+    return call.read.detail.server if isinstance(call.read.detail, McpDetail) else None

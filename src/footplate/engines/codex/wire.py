@@ -303,7 +303,28 @@ class Asked(Wire, frozen=True, kw_only=True):
     questions: tuple[Question, ...] = ()
 
 
-Wants = Literal["command", "change", "permissions", "question"]
+class ElicitationMeta(msgspec.Struct, frozen=True, kw_only=True):
+    """What Codex says of a form: `mcp_tool_call` asks for leave to call a tool, once or as long as `persist` says."""
+
+    codex_approval_kind: str = ""
+    persist: tuple[str, ...] | str | None = None
+    tool_params: OptionalRaw = None
+
+
+class Elicitation(Wire, frozen=True, kw_only=True):
+    """The parameters of a form of an MCP server, or of Codex on behalf of one."""
+
+    thread_id: str
+    server_name: str = ""
+    mode: str = ""
+    message: str = ""
+    meta: ElicitationMeta | None = msgspec.field(name="_meta", default=None)
+
+
+elicitation_decoder: Final = msgspec.json.Decoder(Elicitation)
+ELICITATION: Final = "mcpServer/elicitation/request"
+
+Wants = Literal["command", "change", "permissions", "question", "mcp", "form"]
 WANTS: Final[dict[str, Wants]] = {
     "item/commandExecution/requestApproval": "command",
     "item/fileChange/requestApproval": "change",

@@ -20,9 +20,9 @@ from footplate.config.settings import Settings
 from footplate.errors import InvalidValue, LinkLost
 from footplate.interfaces.acp.editor import Editor
 from footplate.interfaces.acp.ledger import Ledger
-from footplate.runtime.acp.agent import AcpAgent
 from footplate.runtime.acp.client import Send
-from footplate.runtime.acp.guests import SOCKET_NAME, Hello, Role, Welcome, editor_manner, write_line
+from footplate.runtime.acp.connection import Backend
+from footplate.runtime.acp.guests import SOCKET_NAME, Hello, Role, Welcome, editor_agent, write_line
 from footplate.runtime.private_socket import connect
 from footplate.runtime.service import open_service
 from footplate.runtime.tenancy import LOOK_AGAIN_S, open_doors, own_or_join
@@ -60,7 +60,7 @@ class OwnDesk:
 
     role: Role | None = None
 
-    def __init__(self, agent: AcpAgent) -> None:
+    def __init__(self, agent: Backend) -> None:
         self._agent = agent
         self.lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
@@ -172,7 +172,7 @@ class Reception:
         async with AsyncExitStack() as stack:
             service = await stack.enter_async_context(open_service(self._environ, self._settings))
             await stack.enter_async_context(open_doors(service, "editor"))
-            agent = AcpAgent(service.hub, service.services, self._engine, self._send, editor_manner(self._command))
+            agent = editor_agent(service, self._engine, self._send, self._command)
             stack.push_async_callback(agent.close)
             yield OwnDesk(agent)
 

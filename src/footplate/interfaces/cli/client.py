@@ -20,6 +20,7 @@ from footplate.config.settings import Settings, load_settings
 from footplate.errors import HostError, RequestError
 from footplate.interfaces.cli.app import load_part
 from footplate.interfaces.cli.failing import guarded_run
+from footplate.runtime.private_socket import connect, short_address
 
 if TYPE_CHECKING:
     import httpx
@@ -44,8 +45,10 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
 class Client:
     """One service. A refusal is raised as `RequestError`, anything else that fails as `HostError`."""
 
-    def __init__(self, http: httpx.AsyncClient) -> None:
+    def __init__(self, http: httpx.AsyncClient, *, embedded: bool = False) -> None:
+        """`embedded`: it runs in this process, and what it has started ends with the command."""
         self._http = http
+        self.embedded = embedded
 
     async def get(self, path: str, shape: type[S], query: Query | None = None) -> S:
         """The answer as that shape."""
@@ -120,26 +123,26 @@ async def open_client(url: str = "", token: str = "") -> AsyncIterator[Client]:
     local = data_folder(environ) / SOCKET_NAME
     timeout = httpx.Timeout(None, connect=CONNECT_S)
     async with AsyncExitStack() as stack:
+        embedded = not url and not await answers(local)
         if url:
             headers = {**SURFACE, **({"authorization": f"Bearer {token}"} if token else {})}
             http = httpx.AsyncClient(base_url=url.rstrip("/"), headers=headers, timeout=timeout, trust_env=False)
         else:
-            if not await answers(local):
+            if embedded:
                 embed = cast("Embedding", load_part("service"))
                 local = await stack.enter_async_context(embed(environ, load_settings(environ)))
-            transport = httpx.AsyncHTTPTransport(uds=str(local))
+            address = stack.enter_context(short_address(local))
+            transport = httpx.AsyncHTTPTransport(uds=address)
             http = httpx.AsyncClient(
                 transport=transport, base_url="http://localhost", headers=SURFACE, timeout=timeout, trust_env=False
             )
-        yield Client(await stack.enter_async_context(http))
+        yield Client(await stack.enter_async_context(http), embedded=embedded)
 
 
 async def answers(path: Path) -> bool:
     """Whether a service listens there."""
-    import asyncio  # noqa: PLC0415
-
     try:
-        _, writer = await asyncio.open_unix_connection(str(path))
+        _, writer = await connect(path)
     except OSError:
         return False
     writer.close()

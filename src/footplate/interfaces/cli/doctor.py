@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from typing import cast
 
 import click
 import msgspec
 
-from footplate.runtime.checkup import Finding, examine
+from footplate.runtime.checkup import CHECKS, Check, Finding, examine
+from footplate.runtime.wiring import Wiring, load
 
 FAILED = 1
 MARKS = {"ok": "ok  ", "warn": "warn", "fail": "FAIL"}
@@ -26,7 +28,8 @@ def doctor_command(as_json: bool) -> None:
     Example:
       footplate doctor --json
     """
-    findings = asyncio.run(examine(os.environ))
+    further = tuple(cast("Check", load(name)) for name in _wiring().checks)
+    findings = asyncio.run(examine(os.environ, (*CHECKS, *further)))
     ok = all(finding.status != "fail" for finding in findings)
     if as_json:
         click.echo(msgspec.json.encode({"ok": ok, "findings": findings}))
@@ -34,6 +37,11 @@ def doctor_command(as_json: bool) -> None:
         for finding in findings:
             _say(finding)
     sys.exit(0 if ok else FAILED)
+
+
+def _wiring() -> Wiring:
+    found = click.get_current_context().obj
+    return found if isinstance(found, Wiring) else Wiring()
 
 
 def _say(finding: Finding) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
-from typing import NoReturn, TypeVar
 
 import click
 import msgspec
@@ -16,38 +14,18 @@ from footplate.config.places import data_folder
 from footplate.config.settings import load_settings
 from footplate.engines.claude.history import LIMIT, History, HistoryEntry, HistoryPage
 from footplate.engines.claude.resume import extract_resume, format_resume
-from footplate.errors import ConfigError, FootplateError, RequestError
 from footplate.events import model as m
 from footplate.events.content import text_of
 from footplate.events.ids import SessionId
 from footplate.events.model import Event
+from footplate.interfaces.cli.failing import guarded
 from footplate.interfaces.cli.lines import MARKS, clip, one_line
 from footplate.interfaces.cli.sizes import render_size
 from footplate.runtime.adoption import adopt_past
 from footplate.store.sqlite import SqliteStore
 
-FAILED = 1
-USAGE = 2
 TITLE_WIDTH = 60
 LINE_WIDTH = 200
-
-T = TypeVar("T")
-
-
-def _guarded(work: Callable[[], T]) -> T:
-    """Do the work; a refusal is told in one line, and a reader that left is nothing to tell."""
-    try:
-        return work()
-    except FootplateError as problem:
-        _fail(problem)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(FAILED)
-
-
-def _fail(problem: FootplateError) -> NoReturn:
-    click.echo(f"footplate: {problem}", err=True)
-    sys.exit(USAGE if isinstance(problem, RequestError | ConfigError) else FAILED)
 
 
 def _history() -> History:
@@ -82,7 +60,7 @@ def history_group() -> None:
 def list_command(cwd: str, everywhere: bool, limit: int, after: str | None, as_json: bool) -> None:
     """List sessions, the latest first. No file is read whole."""
     folder = None if everywhere else cwd
-    page = _guarded(lambda: _history().list(cwd=folder, limit=limit, after=after))
+    page = guarded(lambda: _history().list(cwd=folder, limit=limit, after=after))
     for entry in page.entries:
         click.echo(msgspec.json.encode(entry) if as_json else _row(entry, everywhere=everywhere))
     _tell_rest(page, everywhere=everywhere)
@@ -116,7 +94,7 @@ def show_command(session: str, as_json: bool) -> None:
                 for line in _lines(told.event):
                     click.echo(line)
 
-    _guarded(show)
+    guarded(show)
 
 
 def _lines(event: Event) -> Iterator[str]:
@@ -155,7 +133,7 @@ def adopt_command(session: str, as_json: bool) -> None:
 
     Refused while another process has it. Its file stays where it is: `claude --resume` takes it back.
     """
-    entry, ours = _guarded(lambda: asyncio.run(_adopt(session)))
+    entry, ours = guarded(lambda: asyncio.run(_adopt(session)))
     resume = format_resume(entry.token)
     if as_json:
         click.echo(msgspec.json.encode({"session": ours, "cwd": entry.cwd, "resume": resume}))

@@ -9,6 +9,7 @@ from urllib.parse import quote
 import click
 import msgspec
 
+from footplate.errors import RequestError
 from footplate.interfaces.cli.client import Client, service_options, with_client
 from footplate.interfaces.cli.tables import render_table
 
@@ -120,9 +121,15 @@ def run_command(
 @click.option("--cwd", default="", metavar="D", help="The folder.")
 @service_options
 def start_command(command: str, args: tuple[str, ...], cwd: str, url: str, token: str, as_json: bool) -> None:
-    """Start COMMAND and print the id of its process."""
+    """Start COMMAND on a server that runs, and print the id of its process."""
     body: dict[str, object] = {"command": command, "args": args, **({"cwd": cwd} if cwd else {})}
-    raw = with_client(url, token, lambda client: client.send("POST", "/v1/processes", body=body))
+
+    async def work(client: Client) -> bytes:
+        if client.embedded:
+            raise RequestError("no server runs, and the process would end with this command; `ps run` waits for it")
+        return await client.send("POST", "/v1/processes", body=body)
+
+    raw = with_client(url, token, work)
     click.echo(raw if as_json else msgspec.json.decode(raw, type=Process).id)
 
 

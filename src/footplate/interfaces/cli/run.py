@@ -11,15 +11,12 @@ from typing import NoReturn
 import click
 import msgspec
 
-from footplate.errors import ConfigError, FootplateError, RequestError
 from footplate.events.runs import Completed
+from footplate.interfaces.cli.failing import FAILED, guarded
 from footplate.interfaces.cli.places import PLACE_OPTIONS, choose_place
 from footplate.interfaces.cli.progress import JsonLines, Painter, PlainLines, Progress
-from footplate.interfaces.cli.signals import CANCELLED, watch_signals
+from footplate.interfaces.cli.signals import watch_signals
 from footplate.runtime.run import Run, RunRequest
-
-FAILED = 1
-USAGE = 2
 
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 
@@ -42,11 +39,6 @@ def _read_schema(path: Path | None) -> str:
     if not isinstance(schema, dict):
         raise click.BadParameter(f"{path}: a JSON Schema is an object", param_hint="--json-schema")
     return msgspec.json.encode(schema).decode()
-
-
-def _fail(problem: FootplateError) -> NoReturn:
-    click.echo(f"footplate: {problem}", err=True)
-    sys.exit(USAGE if isinstance(problem, RequestError | ConfigError) else FAILED)
 
 
 def _choose_progress(run: Run, *, as_json: bool) -> Progress:
@@ -122,7 +114,7 @@ def _run(
     branch: str,
     **rest: object,
 ) -> NoReturn:
-    try:
+    def work() -> int:
         place = choose_place(project, branch, cwd=str(rest.pop("cwd")), engine=engine, resume=str(rest["resume"]))
         request = msgspec.convert(
             {
@@ -137,14 +129,9 @@ def _run(
             },
             RunRequest,
         )
-        sys.exit(asyncio.run(_go(request, as_json=as_json)))
-    except FootplateError as problem:
-        _fail(problem)
-    except KeyboardInterrupt:
-        sys.exit(CANCELLED)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(FAILED)
+        return asyncio.run(_go(request, as_json=as_json))
+
+    sys.exit(guarded(work))
 
 
 async def _go(request: RunRequest, *, as_json: bool) -> int:

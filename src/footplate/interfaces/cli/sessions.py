@@ -148,13 +148,16 @@ def _path(session: str, *more: str) -> str:
 @click.option("--wait", is_flag=True, help="Wait for the end of the turn and print the answer.")
 @service_options
 def prompt_command(session: str, text: str, mode: str, wait: bool, url: str, token: str, as_json: bool) -> None:
-    """Give SESSION a prompt (`-` reads it from standard input). Exit code 1 when the turn fails."""
+    """Give SESSION a prompt (`-` reads it from standard input). Exit code 1 when the turn fails.
+
+    Where no server runs it waits in any case: the agent ends with the command.
+    """
     content = sys.stdin.read() if text == "-" else text
 
     async def work(client: Client) -> Ended | None:
         before = (await client.get(_path(session), Standing)).last_seq
         taken = await client.post(_path(session, "prompt"), Taken, {"content": content, "mode": mode})
-        return await _until_ended(client, session, before, taken.prompt) if wait else None
+        return await _until_ended(client, session, before, taken.prompt) if wait or client.embedded else None
 
     ended = with_client(url, token, work)
     if ended is None:

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import TypeVar
 
 import click
 import msgspec
 
 from footplate.config.places import data_folder
-from footplate.errors import ConfigError, FootplateError, RequestError
 from footplate.events.ids import SessionId
+from footplate.interfaces.cli.failing import FAILED, guarded_run
 from footplate.store.sqlite import SqliteStore
 from footplate.store.values import Retained, RetentionPolicy
 
 T = TypeVar("T")
-FAILED = 1
-USAGE = 2
 
 
 def _with_store(work: Callable[[SqliteStore], Awaitable[T]]) -> T:
@@ -30,15 +27,7 @@ def _with_store(work: Callable[[SqliteStore], Awaitable[T]]) -> T:
         async with await SqliteStore.open(data_folder(os.environ) / "store") as store:
             return await work(store)
 
-    try:
-        return asyncio.run(go())
-    except FootplateError as problem:
-        _fail(problem)
-
-
-def _fail(problem: FootplateError) -> NoReturn:
-    click.echo(f"footplate: {problem}", err=True)
-    sys.exit(USAGE if isinstance(problem, RequestError | ConfigError) else FAILED)
+    return guarded_run(go)
 
 
 def _say(facts: dict[str, object], text: str, *, as_json: bool) -> None:

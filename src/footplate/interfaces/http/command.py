@@ -10,10 +10,9 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, contextmanager
-from importlib import import_module
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, TypeVar, cast
 
 import click
 
@@ -44,6 +43,7 @@ from footplate.interfaces.http.serving import Listening, Tls, bind, listen
 from footplate.runtime.notify import Notifier
 from footplate.runtime.service import Service, open_service
 from footplate.runtime.tenancy import open_doors
+from footplate.runtime.wiring import Wiring, load
 from footplate.runtime.worktrees import Worktrees, all_rows
 from footplate.version import __version__
 
@@ -54,6 +54,8 @@ NOISY: Final = ("uvicorn.error", "websockets")
 """Loggers of libraries that speak of every connection; they say what is wrong, no more."""
 
 F = TypeVar("F", bound=Callable[..., object])
+Surface = Callable[[Service, Settings, Mapping[str, str]], AbstractAsyncContextManager[str]]
+"""Runs beside the server for as long as its block lasts; yields what to tell."""
 
 
 async def run_server(
@@ -82,8 +84,7 @@ async def run_server(
         for told in render_found(service, api.children.rejoined):
             click.echo(told)
         for name in beside:
-            module, _, attribute = name.partition(":")
-            surface = getattr(import_module(module), attribute)
+            surface = cast("Surface", load(name))
             told = await stack.enter_async_context(surface(service, settings, environ))
             if told:
                 click.echo(f"  {told}")
@@ -178,13 +179,19 @@ def _options(command: F) -> F:
     return command
 
 
+def _wiring() -> Wiring:
+    """What `main` hands over; nothing when the command is called by itself."""
+    found = click.get_current_context().obj
+    return found if isinstance(found, Wiring) else Wiring()
+
+
 def _serve(wanted: Wanted) -> None:
     environ = dict(os.environ)
     try:
         settings = load_settings(environ)
         check_wanted(wanted)
         set_up_logging(wanted.log_level, settings)
-        asyncio.run(run_server(wanted, environ, settings, click.get_current_context().obj or ()))
+        asyncio.run(run_server(wanted, environ, settings, _wiring().beside))
     except FootplateError as problem:
         click.echo(f"footplate: {problem}", err=True)
         sys.exit(USAGE if isinstance(problem, RequestError | ConfigError) else FAILED)

@@ -14,7 +14,9 @@ import msgspec
 
 from footplate.errors import FootplateError, ProtocolError
 from footplate.runtime.acp.agent import AcpAgent
-from footplate.runtime.acp.client import Manner
+from footplate.runtime.acp.client import Manner, Send
+from footplate.runtime.acp.connection import Backend
+from footplate.runtime.acp.draft_door import DraftDoor
 from footplate.runtime.service import Service
 
 SOCKET_NAME: Final = "acp.sock"
@@ -58,9 +60,7 @@ class Guests:
             hello = msgspec.json.decode(await reader.readline(), type=Hello)
             if hello.version != VERSION:
                 raise ProtocolError("an editor", f"it speaks version {hello.version} of the link, this one {VERSION}")
-            agent = AcpAgent(
-                self._service.hub, self._service.services, hello.engine, send, editor_manner(hello.command)
-            )
+            agent = editor_agent(self._service, hello.engine, send, hello.command)
         except (msgspec.DecodeError, FootplateError) as problem:
             await send([write_line(msgspec.structs.replace(welcome, error=str(problem)))])
             return
@@ -72,9 +72,14 @@ class Guests:
             await agent.close()
 
 
-def editor_manner(command: tuple[str, ...]) -> Manner:
-    """How editors are served that start us as a command."""
-    return Manner(surface="editor", adopts=True, command=command)
+def editor_agent(service: Service, engine: str, send: Send, command: tuple[str, ...]) -> Backend:
+    """The agent of an editor that started us as a command. Raises `UnknownEngine`, or what the engine's section is."""
+    manner = Manner(surface="editor", adopts=True, command=command)
+
+    def make(tell: Send) -> AcpAgent:
+        return AcpAgent(service.hub, service.services, engine, tell, manner)
+
+    return DraftDoor(make, send) if service.settings.acp.draft else make(send)
 
 
 def write_line(message: Hello | Welcome) -> bytes:

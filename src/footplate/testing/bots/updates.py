@@ -18,6 +18,11 @@ class Updates:
         self._poll = 0
 
     @property
+    def polls(self) -> int:
+        """How many polls have begun."""
+        return self._poll
+
+    @property
     def unread(self) -> int:
         """How many nobody has confirmed."""
         return len(self._waiting)

@@ -129,9 +129,12 @@ def _items(reply: Reply) -> Iterator[dict[str, object]]:
 
 
 def _call(own: str, block: dict[str, object]) -> dict[str, object]:
-    """A call; a tool that takes free text has it in `input` alone."""
+    """A call; a tool that takes free text has it in `input` alone, one of a namespace is named `namespace.tool`."""
     given = block["input"]
-    base = {"id": own, "call_id": block["id"], "name": block["name"], "status": "completed"}
+    namespace, _, name = str(block["name"]).rpartition(".")
+    base: dict[str, object] = {"id": own, "call_id": block["id"], "name": name, "status": "completed"}
+    if namespace:
+        base["namespace"] = namespace
     if isinstance(given, dict) and given.keys() == {"input"}:
         return base | {"type": "custom_tool_call", "input": given["input"]}
     return base | {"type": "function_call", "arguments": msgspec.json.encode(given).decode()}

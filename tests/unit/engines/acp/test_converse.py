@@ -45,7 +45,7 @@ MODES: Json = {
 def modes_are(value: str) -> ConfigChanged:
     """Modes that the agent tells outside of the options stand among them for everybody else."""
     values = (ConfigValue(value="default", label="Default"), ConfigValue(value="plan", label="Plan"))
-    option = ConfigOption(id="mode", label="Mode", category="mode", value=value, values=values)
+    option = ConfigOption(id="modes", label="Mode", category="mode", value=value, values=values)
     return ConfigChanged(options=(option,))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from footplate.config.acp import AcpAgentSettings
 from footplate.config.settings import Settings
-from footplate.engines.base import HookSpec, Installed, Options, Spawn
+from footplate.engines.base import Credential, Described, HookSpec, Installed, Options, Spawn
 from footplate.engines.catalog import engine_names, find_resume, make_engine
 from footplate.errors import ConfigError, EngineNotExecutable, EngineNotFound, UnknownEngine, UnsupportedOption
 from footplate.events.base import ResumeToken
@@ -137,3 +137,28 @@ def test_a_session_is_taken_up_by_the_agents_own_command_or_by_ours(engine: str,
 def test_what_the_protocol_cannot_say_is_refused_by_name(options: Options) -> None:
     with pytest.raises(UnsupportedOption, match="qwen does not support"):
         make_engine("qwen").launch(options, Installed(engine="qwen", program="/x"), {})
+
+
+def test_credentials_are_named_by_place_and_never_by_value(tmp_path: Path) -> None:
+    settings = Settings(engines={"gemini": {"env": {"GOOGLE_API_KEY": "secret"}}})
+    engine = make_engine("gemini", settings)
+    assert isinstance(engine, Described)
+    assert engine.needs_login
+    login = tmp_path / ".gemini" / "oauth_creds.json"
+    login.parent.mkdir()
+    login.write_text("{}")
+    found = engine.credentials({"HOME": str(tmp_path), "GEMINI_API_KEY": "secret", "OPENAI_API_KEY": "not passed"})
+    assert found == (
+        Credential(kind="api_key", source="environment", field="GEMINI_API_KEY", used_by_cli=True),
+        Credential(kind="api_key", source="[engines.gemini] env", field="GOOGLE_API_KEY", used_by_cli=True),
+        Credential(kind="oauth", source=str(login), used_by_cli=True),
+    )
+
+
+def test_modes_that_everybody_has_can_be_chosen_before_a_session_is_there() -> None:
+    qwen, own = make_engine("qwen"), make_engine("own", OWN)
+    assert isinstance(qwen, Described)
+    assert isinstance(own, Described)
+    [modes] = qwen.choices({})
+    assert [value.value for value in modes.values] == ["plan", "default", "auto-edit", "yolo"]
+    assert (own.choices({}), own.needs_login) == ((), False)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from footplate.engines.acp.converse import AcpConversation
 from footplate.engines.base import Options
-from footplate.errors import InvalidValue
+from footplate.engines.declared import Declared, read_declared
+from footplate.errors import ConfigError, InvalidValue
 from footplate.events.commands import Interrupt, SetModel
 from footplate.events.ids import ToolCallId
 from footplate.events.model import (
     ConfigChanged,
     EngineAttached,
     ModelChanged,
+    Notice,
     RequestOpened,
     ToolEnded,
     ToolStarted,
@@ -142,3 +147,36 @@ def test_what_is_so_already_is_not_set_again() -> None:
     play.prompt()
     play.open(models=MODELS)
     assert [frame["method"] for frame in play.frames] == ["initialize", "session/new", "session/prompt"]
+
+
+def test_servers_of_the_folder_go_to_an_agent_that_reaches_them_and_the_others_are_told() -> None:
+    servers = {
+        "own": Declared(command="srv", args=("-x",), env={"A": "1"}),
+        "far": Declared(type="http", url="http://x", headers={"H": "v"}),
+        "old": Declared(type="sse", url="http://y"),
+    }
+    play = Play(Options(cwd="/project", plugins=("/skills",)))
+    play.conversation = AcpConversation("acp", Options(cwd="/project", plugins=("/skills",)), servers=servers)
+    play.begin()
+    play.answer("initialize", {**AGENT, "agentCapabilities": {"mcpCapabilities": {"http": True}}})
+    params = play.last("session/new")["params"]
+    assert isinstance(params, dict)
+    assert params["mcpServers"] == [
+        {"name": "own", "command": "srv", "args": ["-x"], "env": [{"name": "A", "value": "1"}]},
+        {"type": "http", "name": "far", "url": "http://x", "headers": [{"name": "H", "value": "v"}]},
+    ]
+    notices = [event.text for event in play.answer("session/new", {"sessionId": SESSION}) if isinstance(event, Notice)]
+    assert notices == [
+        "acp cannot be given the MCP server 'old'; it goes on without",
+        "acp cannot be given the skills of the folder; it goes on without",
+    ]
+
+
+def test_the_file_of_servers_is_read_and_a_broken_one_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "servers.json"
+    file.write_text('{"mcpServers": {"own": {"type": "stdio", "command": "srv"}}}')
+    assert read_declared(str(file)) == {"own": Declared(command="srv")}
+    assert read_declared("") == {}
+    file.write_text("no")
+    with pytest.raises(ConfigError, match="store the servers"):
+        read_declared(str(file))

@@ -8,7 +8,9 @@ from typing import cast
 import msgspec
 import pytest
 
-from footplate.engines.base import Exit, Options
+from footplate.engines.base import Exit, Installed, Options
+from footplate.engines.codex.conversation import AppServerConversation
+from footplate.engines.declared import Declared
 from footplate.errors import EngineGone, InvalidValue, UnsupportedOption
 from footplate.events.base import ResumeToken
 from footplate.events.commands import Interrupt, Rename, SetEffort, SetMode, SetModel, WithdrawPrompt
@@ -41,6 +43,7 @@ from footplate.events.model import (
 from footplate.events.requests import Allow, Answer, Choose, Decline, Deny, Reply
 from footplate.events.tools import CommandDetail, FileChange, FileChangeDetail, Hunk, PlanEntry, SubagentDetail
 from footplate.events.usage import Usage
+from footplate.host.lines import Block
 from footplate.testing.invariants import check_invariants
 from tests.unit.engines.codex.playing import OPTIONS, THREAD, Json, Play, recording, replay
 
@@ -650,7 +653,7 @@ def test_what_we_do_not_offer_is_refused_and_told() -> None:
     error = play.frames[-1]["error"]
     assert isinstance(error, dict)
     assert error["code"] == -32601
-    [notice] = play.ask(6, "mcpServer/elicitation/request", serverName="s", message="?")
+    [notice] = play.ask(6, "mcpServer/elicitation/request", serverName="s", message="?", mode="url", url="http://x")
     assert isinstance(notice, Notice)
     assert play.frames[-1]["result"] == {"action": "decline", "content": None}
 
@@ -673,3 +676,82 @@ def test_words_that_were_streamed_otherwise_are_told_again_whole() -> None:
         MessageDelta(message=message, part=0, text="Hello", reset=True),
         Message(message=message, part=0, text="Hello"),
     ]
+
+
+# ------------------------------------------------------------------------------------------ MCP servers
+
+MCP: Json = {"type": "mcpToolCall", "id": "c5", "server": "greeter", "tool": "greet", "arguments": {"a": 1}}
+LEAVE: Json = {
+    "serverName": "greeter",
+    "mode": "form",
+    "message": "Allow it?",
+    "_meta": {"codex_approval_kind": "mcp_tool_call", "persist": ["session", "always"], "tool_params": {"a": 1}},
+    "requestedSchema": {"type": "object", "properties": {}},
+}
+
+
+@pytest.mark.parametrize(
+    ("answer", "result"),
+    [
+        (Allow(), {"action": "accept", "content": {}}),
+        (Allow(scope="session"), {"action": "accept", "content": {}, "_meta": {"persist": "session"}}),
+        (Allow(scope="always"), {"action": "accept", "content": {}, "_meta": {"persist": "always"}}),
+        (Deny(), {"action": "decline", "content": None}),
+    ],
+)
+def test_a_tool_of_a_server_is_asked_for_as_a_permission(answer: Answer, result: Json) -> None:
+    play = Play()
+    play.start()
+    play.tell("item/started", item=MCP)
+    [opened] = play.ask(3, "mcpServer/elicitation/request", **LEAVE)
+    assert isinstance(opened, RequestOpened)
+    assert (opened.request.kind, opened.request.tool, opened.request.call) == (
+        "permission",
+        "mcp__greeter__greet",
+        "c5",
+    )
+    play.reply(opened.request.id, answer)
+    assert play.frames[-1]["result"] == result
+    play.tell("item/completed", item={**MCP, "status": "failed", "error": {"message": "user rejected MCP tool call"}})
+    [ended] = only(play, ToolEnded)
+    assert isinstance(ended, ToolEnded)
+    assert ended.outcome == ("denied" if isinstance(answer, Deny) else "failed")
+
+
+@pytest.mark.parametrize(
+    ("allowed", "action"), [((), "decline"), (("mcp__greeter__greet",), "accept"), (("shell",), "decline")]
+)
+def test_a_tool_of_a_server_is_not_allowed_on_its_own(allowed: tuple[str, ...], action: str) -> None:
+    play = Play(Options(cwd="/w", allow_tools=allowed))
+    play.start()
+    play.tell("item/started", item=MCP)
+    play.ask(3, "mcpServer/elicitation/request", **LEAVE)
+    result = play.frames[-1]["result"]
+    assert isinstance(result, dict)
+    assert result["action"] == action
+
+
+def test_a_form_of_a_server_is_a_question() -> None:
+    play = Play()
+    play.start()
+    schema = {"type": "object", "properties": {"name": {"type": "string", "title": "Name"}}}
+    params = {"serverName": "greeter", "mode": "form", "message": "Who?", "requestedSchema": schema}
+    [opened] = play.ask(3, "mcpServer/elicitation/request", **params)
+    assert isinstance(opened, RequestOpened)
+    assert opened.request.kind == "question"
+    play.reply(opened.request.id, Reply(answers={opened.request.questions[0].text: "Ada"}))
+    assert play.frames[-1]["result"] == {"action": "accept", "content": {"name": "Ada"}}
+
+
+def test_servers_of_the_folder_go_into_the_settings_of_the_thread() -> None:
+    servers = {
+        "own": Declared(command="srv", args=("-x",), env={"A": "1"}),
+        "far": Declared(type="http", url="http://x", headers={"H": "v"}),
+    }
+    conversation = AppServerConversation(OPTIONS, Installed(engine="codex"), servers=servers)
+    conversation.begin()
+    frames = conversation.feed(Block(b'{"id":1,"result":{}}\n')).frames
+    assert json.loads(frames[-1])["params"]["config"]["mcp_servers"] == {
+        "own": {"command": "srv", "args": ["-x"], "env": {"A": "1"}},
+        "far": {"url": "http://x", "http_headers": {"H": "v"}},
+    }

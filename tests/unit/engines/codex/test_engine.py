@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from footplate.engines.base import Exit, Installed, Options, Reaction, Spawn
+from footplate.engines.base import Credential, Exit, Installed, Options, Reaction, Spawn
 from footplate.engines.codex.engine import CodexEngine, create
 from footplate.engines.codex.launch import build_exec, build_server
 from footplate.engines.codex.settings import CodexSettings
@@ -186,3 +186,15 @@ def test_live_it_is_its_app_server_and_is_told_the_rest_over_the_wire() -> None:
 def test_live_what_it_cannot_do_is_refused_by_name(options: Options) -> None:
     with pytest.raises((UnsupportedOption, InvalidValue)):
         build_server(options, "codex", {}, CodexSettings())
+
+
+def test_its_credentials_are_named_by_place_and_never_by_value(tmp_path: Path) -> None:
+    login = tmp_path / "auth.json"
+    login.write_text("{}")
+    engine = CodexEngine(CodexSettings(env={"CODEX_API_KEY": "secret"}))
+    assert engine.credentials({"CODEX_HOME": str(tmp_path), "OPENAI_API_KEY": "secret", "GH_TOKEN": "not passed"}) == (
+        Credential(kind="api_key", source="environment", field="OPENAI_API_KEY", used_by_cli=True),
+        Credential(kind="api_key", source="[engines.codex] env", field="CODEX_API_KEY", used_by_cli=True),
+        Credential(kind="oauth", source=str(login), used_by_cli=True),
+    )
+    assert [option.id for option in engine.choices({})] == ["mode", "effort"]

@@ -14,7 +14,7 @@ from footplate.runtime.acp.client import Manner, Send
 from footplate.runtime.acp.connection import Backend
 from footplate.runtime.hub import Hub
 from footplate.runtime.services import Services
-from tests.acp_schema import check_answer, check_sent
+from tests.acp_schema import V1, Judge
 
 PATIENCE_S = 30.0
 Json = dict[str, Any]
@@ -32,7 +32,8 @@ class RpcFailed(Exception):
 class AcpClient:
     """One connection. `heard` holds every message in the order in which it came."""
 
-    def __init__(self, make: Callable[[Send], Backend]) -> None:
+    def __init__(self, make: Callable[[Send], Backend], judge: Judge = V1) -> None:
+        self._judge = judge
         self.heard: list[Json] = []
         self.agent = make(self._take)
         self._methods: dict[int, str] = {}
@@ -44,9 +45,9 @@ class AcpClient:
             message = json.loads(frame)
             assert frame.endswith(b"\n")
             if "method" in message:
-                check_sent(message["method"], message.get("params"))
+                self._judge.check_sent(message["method"], message.get("params"))
             elif "result" in message:
-                check_answer(self._methods[message["id"]], message["result"])
+                self._judge.check_answer(self._methods[message["id"]], message["result"])
             self.heard.append(message)
         self._news.set()
 

@@ -6,13 +6,12 @@ import asyncio
 import os
 import signal
 import sys
-from typing import Final, NoReturn
+from typing import Final
 
 import click
 import msgspec
 
 from footplate.config.settings import load_settings
-from footplate.errors import ConfigError, FootplateError, RequestError
 from footplate.events.ids import SessionId
 from footplate.interfaces.cli.chat.doing import Me
 from footplate.interfaces.cli.chat.json_lines import JsonChat
@@ -21,12 +20,11 @@ from footplate.interfaces.cli.chat.plain import PlainChat
 from footplate.interfaces.cli.chat.screen import Screen
 from footplate.interfaces.cli.chat.stdin import read_lines
 from footplate.interfaces.cli.chat.terminal import TerminalChat
+from footplate.interfaces.cli.failing import guarded
 from footplate.interfaces.cli.places import PLACE_OPTIONS, choose_place
-from footplate.interfaces.cli.signals import CANCELLED, TERMINATED
+from footplate.interfaces.cli.signals import TERMINATED
 from footplate.runtime.backend import ChatBackend
 
-FAILED: Final = 1
-USAGE: Final = 2
 STDIN, STDOUT = 0, 1
 ENDINGS: Final = {signal.SIGTERM: TERMINATED, signal.SIGHUP: 129}
 
@@ -77,11 +75,6 @@ async def _chat(backend: ChatBackend, session: SessionId, *, as_json: bool) -> i
     return code
 
 
-def _fail(problem: FootplateError) -> NoReturn:
-    click.echo(f"footplate: {problem}", err=True)
-    sys.exit(USAGE if isinstance(problem, RequestError | ConfigError) else FAILED)
-
-
 @click.command("chat", short_help="Talk with an agent in this terminal.")
 @click.option("--engine", default="", metavar="E", help="Which agent: claude, codex, mock, or one you installed.")
 @click.option("--model", default="", metavar="M", help="The model, as the engine names it.")
@@ -123,17 +116,13 @@ def chat_command(as_json: bool, project: str, branch: str, **options: object) ->
         raise click.UsageError("SESSION and --resume name two sessions; give one of them")
     if wanted.session and project:
         raise click.UsageError("SESSION has its folder; --project is for a new one")
-    try:
+
+    def work() -> int:
         place = choose_place(project, branch, cwd=wanted.cwd, engine=wanted.engine, resume=wanted.resume)
-        wanted = msgspec.structs.replace(wanted, cwd=place.cwd, engine=place.engine)
-        sys.exit(asyncio.run(_go(wanted, as_json=as_json)))
-    except FootplateError as problem:
-        _fail(problem)
-    except KeyboardInterrupt:
-        sys.exit(CANCELLED)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(FAILED)
+        placed = msgspec.structs.replace(wanted, cwd=place.cwd, engine=place.engine)
+        return asyncio.run(_go(placed, as_json=as_json))
+
+    sys.exit(guarded(work))
 
 
 @click.command("attach", short_help="Go on with a session in this terminal.")

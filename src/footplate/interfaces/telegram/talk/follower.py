@@ -234,8 +234,7 @@ class Follower:
         if ending.cost_usd is not None:
             progress = replace(progress, cost_usd=ending.cost_usd)
         fresh = self._kit.sealer.button("start new", "n", job.prompt)
-        failed_resume = ending.label == "error" and not self._session.view().usage.turns
-        keyboard = ((fresh,),) if failed_resume else ()
+        keyboard = ((fresh,),) if ending.label == "error" and job.resumed else ()
         parts = draw_final(progress, ending.text, overflow=self._kit.settings.message_overflow, keyboard=keyboard)
         self._kit.drafts.forget(job.place.chat)
         await self._deliver(job, parts)

@@ -73,6 +73,7 @@ class Prompter:
                 context=route.context,
                 after=session.view().last_seq,
                 at=time.time(),
+                resumed=route.token is not None,
                 unattended=wish.unattended,
             )
             await self._kit.records.jobs.put(wish.prompt, job)

@@ -29,6 +29,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     after: int = 0
     """The number of the session's last event before it."""
     at: float = 0.0
+    resumed: bool = False
+    """It named the session by a resume line, which may lead nowhere."""
     unattended: bool = False
     """Nobody is there: what the agent asks is denied, and told."""
 
