@@ -9,7 +9,7 @@ PAGE := src/footplate/interfaces/http/page
 PAGE_SOURCES := $(shell find web/src web/public web/index.html web/vite.config.ts web/tsconfig.json -type f 2>/dev/null)
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help run page demo try test test-all test-kills test-fast check format reference bench clean
+.PHONY: help run page demo try test test-all test-kills test-fast check format reference docs bench clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -85,6 +85,10 @@ reference: $(VENV)/.ready ## write the generated pages of docs/reference anew
 	$(BIN)/python scripts/schema.py
 	$(BIN)/python scripts/reference.py
 	$(BIN)/python scripts/page_types.py
+
+docs: $(VENV)/.ready ## the documentation as a site, in site/ (links are checked)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
+	$(BIN)/mkdocs build --quiet --strict
 
 bench: $(VENV)/.ready ## speed and memory as ratios against peers, in one run: make bench ARGS='--quick'
 	$(BIN)/python -m bench $(ARGS)

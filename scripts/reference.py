@@ -17,6 +17,7 @@ import msgspec
 
 from footplate import errors
 from footplate.config.acp import AcpAgentSettings, AcpSettings
+from footplate.config.agents import AgentsSettings
 from footplate.config.machine import FilesSettings, ProcessesSettings
 from footplate.config.notify import Hook
 from footplate.config.projects import ProjectSettings
@@ -25,6 +26,7 @@ from footplate.config.rules import Rule
 from footplate.config.schema import settings_schema
 from footplate.config.settings import CommonSettings, HttpSettings, RuntimeSettings, Settings
 from footplate.config.telegram import TelegramSettings, TopicSettings, TransferSettings, VoiceSettings
+from footplate.engines.known_models import AS_OF, KNOWN
 from footplate.engines.sections import section_shapes
 from footplate.interfaces.cli.app import COMMANDS
 from footplate.interfaces.http.app import all_routes
@@ -145,6 +147,8 @@ def render_settings() -> str:
         *_settings_table(AcpSettings),
         "\n## `[acp_agents.NAME]`: commands that speak ACP\n",
         *_settings_table(AcpAgentSettings),
+        "\n## `[agents]`: the catalog\n",
+        *_settings_table(AgentsSettings),
         "\n## `[projects.ALIAS]`: repositories by a short name\n",
         *_settings_table(ProjectSettings),
         "\n## `[telegram]`\n",
@@ -171,6 +175,26 @@ def render_schema() -> str:
     return msgspec.json.format(schema, indent=2).decode() + "\n"
 
 
+def render_models() -> str:
+    """What is known of the models, modes and thought levels of each agent, whatever the subscription."""
+    lines = [
+        NOTE,
+        f"# Models, modes and thought levels, as of {AS_OF}\n",
+        "All that was seen of each agent, whatever the subscription. What is available to you the agent itself tells:",
+        "`footplate agents models --refresh`.\n",
+    ]
+    for name, known in KNOWN.items():
+        lines += [f"## {name} {known.version}".rstrip() + "\n"]
+        lines += [f"{known.note[0].upper()}{known.note[1:]}.\n"] if known.note else []
+        lines += ["| model | | context | output |", "|---|---|---|---|"] if known.models else []
+        lines += [f"| `{m.id}` | {m.label} | {m.context or ''} | {m.output or ''} |" for m in known.models]
+        lines += [""] if known.models else []
+        lines += [f"- modes: {', '.join(f'`{each}`' for each in known.modes)}"] if known.modes else []
+        lines += [f"- thought levels: {', '.join(f'`{each}`' for each in known.efforts)}"] if known.efforts else []
+        lines += [""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
 def render_api() -> str:
     """The HTTP API as OpenAPI."""
     return render_openapi(all_routes()).decode()
@@ -181,6 +205,7 @@ PAGES = {
     "errors.md": render_errors,
     "settings.md": render_settings,
     "settings.schema.json": render_schema,
+    "models.md": render_models,
     "../openapi.json": render_api,
 }
 

@@ -40,6 +40,7 @@
     │   ├── EngineDeclined        it runs and will not do what was asked
     │   ├── EngineSilent          it does not answer in time
     │   ├── InstallFailed         its program could not be installed
+    │   ├── FetchFailed           something for it could not be fetched from the web
     │   ├── AnswerLate            it shows no sign of life while a caller waits for its answer
     │   └── EngineGone            it died, or its pipes are closed
     ├── HostError               the machine's side
@@ -537,6 +538,18 @@ class InstallFailed(EngineError):
     def __init__(self, engine: str, reason: str) -> None:
         self.engine = engine
         super().__init__(f"{engine} could not be installed: {reason}")
+
+
+class FetchFailed(EngineError):
+    """Something could not be fetched from the web, or from a file that was named instead."""
+
+    code: ClassVar[str] = "fetch_failed"
+    title: ClassVar[str] = "Fetch failed"
+    status: ClassVar[int] = 502
+
+    def __init__(self, address: str, reason: str) -> None:
+        self.address = address
+        super().__init__(f"{address} could not be fetched: {reason}; check the address and the network, then try again")
 
 
 class AnswerLate(EngineError):

@@ -26,6 +26,9 @@ SURFACES: Final = {
 }
 """The commands of surfaces other than the command line itself."""
 
+DRILLS: Final = {"doctor": "footplate.testing.doctor:doctor_command"}
+"""The subcommands of `footplate agents` that stand on a scripted model."""
+
 PARTS: Final = {"service": "footplate.interfaces.http.local:serve_embedded"}
 """What commands use of other surfaces."""
 
@@ -40,6 +43,7 @@ def command_line() -> click.Group:
 
     app.COMMANDS.update(SURFACES)
     app.PARTS.update(PARTS)
+    app.AGENT_COMMANDS.update(DRILLS)
     return app.root
 
 

@@ -12,6 +12,7 @@ from footplate.events.runs import RunEvent
 from footplate.runtime.run import Run, RunRequest
 from footplate.testing.closed import MINIMAL_PATH, closed_environment, prepare_home
 from footplate.testing.messages import api_error, say, script, tool
+from tests.contract.example import install_example
 from tests.contract.players import write_player, write_server
 from tests.e2e.world import World
 
@@ -238,6 +239,41 @@ class CodexSubject:
 
     def resumed(self, resume: str) -> Run:
         return self._play(_codex("exec-resume"), resume=resume)
+
+
+class TallySubject:
+    """The example of an engine in a package of its own, installed and found by its entry point."""
+
+    death_words: tuple[str, ...] = ("exit code 7", "last words")
+    patience_s = 2.0
+
+    def __init__(self, folder: Path) -> None:
+        install_example()
+        self._scene = Scene(folder)
+
+    def _run(self, prompt: str, *, settings: Settings | None = None, **options: object) -> Run:
+        return self._scene.run("tally", prompt, settings or Settings(), **options)
+
+    def answer(self) -> Run:
+        return self._run("three little words")
+
+    def tool(self) -> Run:
+        return self._run("three little words")
+
+    def failure(self) -> Run:
+        return self._run("fail")
+
+    def death(self) -> Run:
+        return self._run("die")
+
+    def hang(self, timeout_s: float | None = None) -> Run:
+        return self._run("hang", timeout_s=timeout_s)
+
+    def missing(self) -> Run:
+        return self._run("three", settings=Settings(engines={"tally": {"program": "/nowhere/python"}}))
+
+    def resumed(self, resume: str) -> Run:
+        return self._run("two more", resume=resume)
 
 
 class RecordedClaude:

@@ -20,6 +20,7 @@ from tests.contract.subjects import (
     RealClaude,
     RecordedClaude,
     Subject,
+    TallySubject,
     watch,
 )
 from tests.e2e.world import World
@@ -39,7 +40,9 @@ OFFLINE: dict[str, Callable[[Path], Subject]] = {
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "subject" in metafunc.fixturenames:
         real = [pytest.param(f"claude-{version}", marks=pytest.mark.e2e) for version in ("new", "old")]
-        metafunc.parametrize("subject", [*OFFLINE, *real], indirect=True)
+        metafunc.parametrize(
+            "subject", [*OFFLINE, pytest.param("tally-plugin", marks=pytest.mark.e2e), *real], indirect=True
+        )
 
 
 @pytest.fixture
@@ -48,6 +51,8 @@ def subject(request: pytest.FixtureRequest, tmp_path: Path) -> Subject:
     name: str = request.param
     if name in OFFLINE:
         return OFFLINE[name](tmp_path)
+    if name == "tally-plugin":
+        return TallySubject(tmp_path)
     messages: ScriptedMessages = request.getfixturevalue("messages")
     version: ClaudeVersion = "new" if name.endswith("new") else "old"
     return RealClaude(World(tmp_path, messages, request.node.name.replace("[", "-").strip("]"), version))

@@ -90,6 +90,7 @@ def running_server(
         "FOOTPLATE_DATA_DIR": str(folder / "data"),
         "FOOTPLATE_MOCK_PACE_MS": "0",
         "FOOTPLATE__RUNTIME__REATTACH_GRACE_S": "0",
+        "SANDBOX_AGENT_REQUIRE_PREINSTALL": "1",
         **(env or {}),
     }
     process = subprocess.Popen(

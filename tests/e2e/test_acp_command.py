@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from footplate.testing.messages import script, tool
+from footplate.testing.messages import say, script, tool
 from tests.acp_schema import check, check_answer, check_sent
 from tests.e2e import editor_scenarios as s
 from tests.e2e.editor_players import play_python, play_typescript
@@ -191,3 +191,24 @@ async def test_nothing_is_left_when_the_editor_leaves_in_the_middle_of_a_turn(wo
         await client.asked()
     wait_until_gone(str(world.home))
     assert not (world.work / "made").exists()
+
+
+async def test_messages_wait_or_join_a_turn_and_small_pieces_are_joined_exactly(world: World) -> None:
+    async with edited(world, can={"_meta": {"footplate": {"coalesce": True}}}) as client:
+        session = await client.open(world.work)
+        first = await client.prompt(session, script(tool("Bash", {"command": "touch made"}), "First. "))
+        asked = await client.asked()
+        second = await client.prompt(session, script("Second. "))
+        words = [{"type": "text", "text": "MIND-THE-GAP"}]
+        await client.call("_session/steering", sessionId=session, prompt=words)
+        await client.reply(asked, {"outcome": {"outcome": "selected", "optionId": "allow"}})
+        for rpc_id in (first, second):
+            assert (await client.answer(rpc_id))["stopReason"] == "end_turn"
+        assert client.text(session).index("First. ") < client.text(session).index("Second. ")
+        assert "MIND-THE-GAP" in str(world.bodies())
+        before = len(client.updates(session, "agent_message_chunk"))
+        text = "".join(f"word {number} " for number in range(600))
+        assert await client.say(session, script(say(text, chunk=4))) == "end_turn"
+        chunks = client.updates(session, "agent_message_chunk")[before:]
+        assert "".join(each["content"]["text"] for each in chunks) == text
+        assert len(chunks) < len(text) / 4, "some came together"

@@ -10,7 +10,7 @@ from playwright.async_api import Browser, Page, expect
 from tests.e2e.pages import PHONE, ROOT, visit
 from tests.e2e.server import running_server
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120), pytest.mark.asyncio(loop_scope="session")]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180), pytest.mark.asyncio(loop_scope="session")]
 
 AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
 
@@ -132,6 +132,7 @@ async def test_everything_is_done_with_the_keyboard_alone(browser: Browser, tmp_
             await expect(person.field).to_have_value("first in the queue")
             await person.field.fill("")
             await press("Control+k")
+            await expect(page.get_by_role("dialog", name="Command palette")).to_be_visible()
             await type_("theme dark")
             await press("Enter")
             await expect(page.locator('html[data-theme="dark"]')).to_be_attached()

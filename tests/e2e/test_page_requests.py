@@ -14,7 +14,7 @@ from tests.e2e.pages import Visit, visit
 from tests.e2e.server import running_server
 from tests.e2e.world import World
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120), pytest.mark.asyncio(loop_scope="session")]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180), pytest.mark.asyncio(loop_scope="session")]
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -153,12 +153,12 @@ async def test_equal_requests_of_several_sessions_are_answered_in_the_tray_with_
     person: Visit, world: World
 ) -> None:
     page = person.page
-    await person.say(script(tool("Bash", {"command": "touch shared", "description": "x"}), "One."))
+    await person.say(script(tool("Bash", {"command": "touch shared", "description": "Make the shared file"}), "One."))
     await expect(asking(person)).to_be_visible()
     await person.start(
         world.work,
         engine="Claude Code",
-        prompt=script(tool("Bash", {"command": "touch shared", "description": "x"}), "Two."),
+        prompt=script(tool("Bash", {"command": "touch shared", "description": "Make the shared file"}), "Two."),
     )
     await expect(asking(person)).to_be_visible()
     await page.get_by_role("link", name="Footplate").click()

@@ -10,7 +10,7 @@ from playwright.async_api import Browser, expect
 from tests.e2e.pages import visit
 from tests.e2e.server import running_server
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120), pytest.mark.asyncio(loop_scope="session")]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180), pytest.mark.asyncio(loop_scope="session")]
 
 HOSTILE = """<script>window.ran = 1</script> <img src=x onerror="window.ran = 2"> <svg onload="window.ran = 3"></svg>
 

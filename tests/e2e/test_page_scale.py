@@ -19,7 +19,7 @@ from footplate.store.transfer import Line, write_title
 from tests.e2e.pages import visit
 from tests.e2e.server import MINIMAL_PATH, running_server
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120), pytest.mark.asyncio(loop_scope="session")]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180), pytest.mark.asyncio(loop_scope="session")]
 
 ITEMS = 10_000
 FIRST_LOAD = 150 * 1024

@@ -11,7 +11,7 @@ from playwright.async_api import Browser, expect
 from tests.e2e.pages import visit
 from tests.e2e.server import running_server
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120), pytest.mark.asyncio(loop_scope="session")]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180), pytest.mark.asyncio(loop_scope="session")]
 
 
 async def test_two_pages_stay_in_step_and_a_late_click_hears_who_was_first(browser: Browser, tmp_path: Path) -> None:
@@ -38,6 +38,9 @@ async def test_two_pages_stay_in_step_and_a_late_click_hears_who_was_first(brows
             await expect(other.page.locator(".outcome")).to_contain_text("the agent has it")
             await expect(one.page.get_by_role("button", name="Allow once")).to_have_count(0)
             await expect(other.page.get_by_role("button", name="Allow once")).to_have_count(0)
+            await one.page.locator(".session-head").get_by_role("button", name=re.compile("^Actions for")).click()
+            await one.page.get_by_role("menuitem", name="Archive", exact=True).click()
+            await expect(other.page.locator(".session-row")).to_have_count(0)
 
 
 async def _after(route: object, first: object) -> None:

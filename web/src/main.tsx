@@ -9,6 +9,7 @@ import { render } from "preact";
 import { applyTheme } from "./state/preferences";
 import { takeTokenFromAddress } from "./state/token";
 import { App } from "./ui/app";
+import { preloadOverlays } from "./ui/overlays";
 import { bindPageKeys } from "./ui/page_keys";
 
 takeTokenFromAddress();
@@ -16,3 +17,4 @@ applyTheme();
 bindPageKeys();
 const root = document.getElementById("page");
 if (root) render(<App />, root);
+addEventListener("load", () => setTimeout(preloadOverlays, 300));

@@ -16,6 +16,7 @@ from msgspec import Meta
 
 from footplate.config.acp import AcpAgentSettings, AcpSettings
 from footplate.config.advice import advise
+from footplate.config.agents import AgentsSettings
 from footplate.config.machine import FilesSettings, ProcessesSettings
 from footplate.config.notify import Hook
 from footplate.config.places import settings_file
@@ -111,6 +112,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     acp_agents: Annotated[
         dict[str, AcpAgentSettings], Meta(description="commands that speak ACP: `[acp_agents.NAME]`, see below")
     ] = {}
+    agents: Annotated[AgentsSettings, Meta(description="`[agents]`, see below")] = AgentsSettings()
     telegram: Annotated[TelegramSettings, Meta(description="`[telegram]`, see below")] = TelegramSettings()
     default_project: Annotated[str, Meta(description="the project when a chat names none")] = ""
     projects: Annotated[

@@ -348,16 +348,3 @@ class Described(Protocol):
     def needs_login(self) -> bool:
         """Whether it can do nothing without a credential."""
         ...
-
-
-@runtime_checkable
-class Installable(Protocol):
-    """An engine whose program Footplate can install into its data folder."""
-
-    def plan_install(self, environ: Mapping[str, str], version: str) -> Spawn:
-        """The command that fetches it; an empty version means the latest."""
-        ...
-
-    def settle_install(self, environ: Mapping[str, str]) -> str:
-        """Put what was fetched in its place; where the program is. Raises `InstallFailed`."""
-        ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
@@ -32,7 +33,9 @@ BUILT_IN = {
 NO_SETTINGS: Final = Settings()
 
 
-def _plugins() -> dict[str, EntryPoint]:
+@cache
+def _plugins() -> Mapping[str, EntryPoint]:
+    """Looked up once: it reads the metadata of every package, and what is installed is so before we start."""
     from importlib.metadata import entry_points  # noqa: PLC0415  (3 MB that a built-in engine does not need)
 
     return {point.name: point for point in entry_points(group=GROUP)}

@@ -11,7 +11,7 @@ import msgspec
 
 from footplate.engines.base import Engine, Options, Query
 from footplate.engines.rejoining import CanRejoin, Where
-from footplate.errors import EngineGone, StoreError
+from footplate.errors import EngineGone, EngineNotFound, StoreError
 from footplate.events.commands import Command
 from footplate.events.ids import SessionId
 from footplate.events.model import EngineDetached, Event
@@ -56,7 +56,12 @@ class Agent:
         `lock` is the one on its session, if the caller has it already: it is freed at the end of the process.
         Raises `EngineError` or `HostError` when it cannot start, `LockHeld` when another process writes the session.
         """
-        started = await services.warm.start(engine, options, lock=lock)
+        try:
+            started = await services.warm.start(engine, options, lock=lock)
+        except EngineNotFound:
+            if services.provide is None or not await services.provide(engine):
+                raise
+            started = await services.warm.start(engine, options, lock=lock)
         agent = cls(started.runner, started.lock, take)
         if services.keepers is not None and session is not None and can_rejoin(engine):
             await agent._be_kept(services, session, engine, started)

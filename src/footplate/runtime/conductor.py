@@ -12,7 +12,6 @@ from typing import Literal
 
 import msgspec
 
-from footplate.config.settings import common_settings
 from footplate.engines.base import Engine, Keeping, Options
 from footplate.engines.standing import Standing
 from footplate.errors import EngineError, EngineGone, FootplateError, HostError, InvalidValue, RequestError
@@ -24,12 +23,11 @@ from footplate.events.model import Event
 from footplate.events.requests import Destination
 from footplate.events.view import QueuedPrompt, SessionView, ToolItem, UserItem
 from footplate.host.locks import SessionLock
-from footplate.host.sandbox import read_sandbox
 from footplate.runtime.agent import Agent
 from footplate.runtime.equipment import equip
 from footplate.runtime.limit_requests import GO_ON as RAISED
 from footplate.runtime.limit_requests import open_limit_requests
-from footplate.runtime.limits import Spent, agent_resources, reached, remaining_money, spent_money, told
+from footplate.runtime.limits import Spent, reached, spent_money, told
 from footplate.runtime.log import SessionLog
 from footplate.runtime.records import Doubts, begin_anew, is_missing, lost_in_begin
 from footplate.runtime.recovery import BRIDGE
@@ -38,6 +36,7 @@ from footplate.runtime.services import Services
 from footplate.runtime.shell import as_context, untold_commands
 from footplate.runtime.spec import SessionSpec, keep_spec
 from footplate.runtime.standing import standing_of
+from footplate.runtime.starting import starting_options
 from footplate.runtime.ulid import new_ulid
 
 When = Literal["queue", "steer", "now"]
@@ -206,28 +205,7 @@ class Conductor:
         self._outdated = False
 
     def _options(self) -> Options:
-        """How a process for this session is started."""
-        view = self.log.view()
-        common = common_settings(self.services.settings, self.spec.engine)
-        return Options(
-            **msgspec.structs.asdict(self.spec.extras),
-            cwd=self.spec.cwd,
-            model=view.model or self.spec.model,
-            mode=view.mode or self.spec.mode,
-            effort=self.spec.effort,
-            resume=view.resume.value if view.resume is not None else None,
-            fork=self.spec.fork and not view.turns,
-            asks=True,
-            partial=True,
-            first_turn=len(view.turns) + 1,
-            grants=tuple(rule.engine_rule for rule in view.rules if rule.engine_rule is not None),
-            max_budget_usd=remaining_money(self.spec.limits, self.spent()),
-            env=self.spec.env,
-            profile=self.spec.profile,
-            json_schema=self.spec.output_schema,
-            sandbox=read_sandbox(common),
-            resources=agent_resources(self.spec.limits, common),
-        )
+        return starting_options(self.spec, self.log.view(), self.services.settings, self.spent())
 
     async def resume_agent(self, standing: Standing, *, mode: str, anew: bool, lock: SessionLock | None) -> None:
         """A process that goes on with the open turn: in the conversation, or `anew` in one that begins with it."""

@@ -1,45 +1,110 @@
-"""Installing an engine's program: the engine says how, the keeper runs it, the engine puts it in its place."""
+"""Installing an agent into the data folder: fetched beside what is there, greeted, and only then put in force."""
 
 from __future__ import annotations
 
 import asyncio
+import re
+import secrets
+import shutil
+import subprocess
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from footplate.engines.base import Engine, Installable
-from footplate.errors import InstallFailed
-from footplate.host.spawn import Spawn
+from footplate.config.places import data_folder
+from footplate.engines.distribution import Npm, Offer, Way, describe_way, machine_platform, pick_way, pin_version
+from footplate.engines.receipts import Receipt, installs_folder, own_program, put_in_force
+from footplate.errors import InstallFailed, InvalidValue
+from footplate.host.environment import build_environment
+from footplate.host.locks import SessionLock
 from footplate.host.spawner import Spawner
+from footplate.runtime.fetched import Fetcher
+from footplate.runtime.fetching import Told
+from footplate.runtime.greeting import greet
 
-TIMEOUT_S: Final = 600.0
-TAIL: Final = 2000
-
-
-async def install_engine(engine: Engine, keeper: Spawner, environ: Mapping[str, str], *, version: str) -> str:
-    """Install it, at that version or the latest; where the program is. Raises `InstallFailed` with the last words."""
-    if not isinstance(engine, Installable):
-        raise InstallFailed(engine.name, "Footplate does not install it; put its program on the PATH")
-    plan = engine.plan_install(environ, version)
-    code, said = await _run(keeper, plan.argv, plan.env, plan.cwd)
-    if code != 0:
-        raise InstallFailed(engine.name, f"{plan.argv[0]} ended with {code}: {said[-TAIL:].strip() or 'no word'}")
-    return await asyncio.to_thread(engine.settle_install, environ)
+PLAIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]{0,63}")
+NODE_WAIT_S: Final = 10.0
 
 
-async def _run(keeper: Spawner, argv: tuple[str, ...], env: Mapping[str, str], cwd: str) -> tuple[int | None, str]:
-    Path(cwd).mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 - one folder, before minutes of npm
-    shell = ("/bin/sh", "-c", 'exec 2>&1; exec "$@"', argv[0], *argv)
-    process = await keeper.spawn(Spawn(argv=shell, env=dict(env), cwd=cwd))
-    process.close_stdin()
-    said = bytearray()
+class Installer:
+    """Installs agents; two of the same agent at a time cannot be, in whatever processes."""
+
+    def __init__(self, keeper: Spawner, environ: Mapping[str, str]) -> None:
+        self._keeper = keeper
+        self._environ = environ
+
+    async def install(self, offer: Offer, *, version: str = "", told: Told = lambda _: None) -> Receipt:
+        """Install it at that version, or the one that is known to work. What was there stays when it fails.
+
+        Raises `InstallFailed`, or `LockHeld` when somebody else is about it.
+        """
+        if version and PLAIN.fullmatch(version) is None:
+            raise InvalidValue("version", version, "a version like 2.1.325, or `latest`")
+        way = self._choose(offer, version)
+        home = installs_folder(self._environ) / offer.id
+        folder = home / f"{version or offer.version or 'latest'}.{secrets.token_hex(4)}"
+        async with SessionLock(data_folder(self._environ) / "locks", f"install:{offer.id}", what="footplate install"):
+            await asyncio.to_thread(folder.mkdir, parents=True)
+            try:
+                return await self._install(offer, way, folder, told)
+            except BaseException:
+                await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+                raise
+
+    def _choose(self, offer: Offer, version: str) -> Way:
+        way = pick_way(offer)
+        if way is None:
+            ways = "; ".join(map(describe_way, offer.ways)) or "none"
+            raise InstallFailed(offer.id, f"there is none for this machine ({machine_platform()}); there is: {ways}")
+        if isinstance(way, Npm) and not way.found and (problem := node_problem(self._environ, offer.node)):
+            raise InstallFailed(offer.id, problem)
+        return pin_version(way, version)
+
+    async def _install(self, offer: Offer, way: Way, folder: Path, told: Told) -> Receipt:
+        told(f"fetching {describe_way(way)}")
+        fetched = await Fetcher(self._keeper, self._environ, offer, folder, told).fetch(way)
+        told(f"saying hello to {Path(fetched.program).name}")
+        env = build_environment(self._environ, allow=offer.passed, extra=fetched.env)
+        greeted = await greet(self._keeper, (fetched.program, *fetched.args), env, offer.wire)
+        if greeted.refused:
+            raise InstallFailed(offer.id, f"it was fetched and does not answer: {greeted.refused}")
+        receipt = Receipt(
+            offer=offer,
+            version=fetched.version,
+            way=describe_way(way),
+            program=fetched.program,
+            args=fetched.args,
+            env=fetched.env,
+            folder=str(folder),
+            installed_at=time.time(),
+            said=greeted.describe(),
+        )
+        await asyncio.to_thread(put_in_force, self._environ, receipt)
+        told(f"{offer.title} {fetched.version} is installed: {own_program(self._environ, offer.id)}")
+        return receipt
+
+
+def node_problem(environ: Mapping[str, str], wanted: tuple[int, ...]) -> str:
+    """Why Node programs that want so new a version cannot run here, and what to do; empty when they can."""
+    need = ".".join(map(str, wanted))
+    node = shutil.which("node", path=environ.get("PATH", ""))
+    if node is None:
+        return f"Node is not on the PATH; install Node {need or '20'} or later"
+    if not wanted:
+        return ""
     try:
-        async with asyncio.timeout(TIMEOUT_S):
-            while (block := await process.read()) is not None:
-                said += block.lines
-                del said[:-TAIL]
-    except TimeoutError:
-        said += f"\nnot done after {TIMEOUT_S:g} s".encode()
-    finally:
-        ended = await process.end(close_wait=2.0)
-    return ended.code, said.decode(errors="replace")
+        told = subprocess.run(
+            [node, "--version"],
+            env=build_environment(environ),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=NODE_WAIT_S,
+            check=False,
+        ).stdout.decode(errors="replace")
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        return f"{node} cannot be asked for its version: {problem}"
+    found = tuple(map(int, re.findall(r"\d+", told)[:3]))
+    if found and found < wanted:
+        return f"Node {told.strip()} is too old; install Node {need} or later"
+    return ""

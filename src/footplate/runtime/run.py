@@ -15,6 +15,7 @@ from footplate.config.places import data_folder
 from footplate.config.settings import Settings, common_settings, load_settings
 from footplate.engines.base import Engine, Installed, Options
 from footplate.engines.catalog import find_resume, make_engine
+from footplate.engines.commands import with_agents
 from footplate.errors import (
     EngineError,
     EngineGone,
@@ -76,7 +77,7 @@ class Run:
     ) -> None:
         """Check what can be checked at once. Raises `RequestError` for what the caller can mend."""
         self._environ = dict(os.environ if environ is None else environ)
-        self._settings = load_settings(self._environ) if settings is None else settings
+        self._settings = with_agents(load_settings(self._environ), self._environ) if settings is None else settings
         self._request = check_request(request)
         self._cwd = str(Path(request.cwd or ".").resolve())
         self.engine, self._resume = choose_engine(request, self._settings)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -10,6 +10,7 @@ import msgspec
 from footplate.config.live import LiveSettings
 from footplate.config.rules import Rule
 from footplate.config.settings import Settings
+from footplate.engines.base import Engine
 from footplate.events.ids import SessionId
 from footplate.events.model import RequestAnswered
 from footplate.events.requests import Request
@@ -65,6 +66,8 @@ class Services:
         self.data = data
         self.locks = data / "locks"
         self.bulletin = Bulletin()
+        self.provide: Callable[[Engine], Awaitable[bool]] | None = None
+        """Installs an agent that is asked for and not there, where that is wanted; False when it cannot."""
         self.taps = Taps()
         self.projects = Projects(settings, environ)
         place = Place(keeper, environ=environ, locks=self.locks)

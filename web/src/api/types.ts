@@ -87,6 +87,23 @@ export interface AgentList {
   readonly agents: readonly AgentInfo[];
 }
 
+/** One agent as it stands on this machine. */
+export interface AgentState {
+  readonly id: string;
+  readonly title: string;
+  readonly description: string;
+  readonly engine: boolean;
+  readonly installed: boolean;
+  readonly version: string;
+  readonly program: string;
+  readonly origin: "" | "in process" | "installed" | "path";
+  readonly offered: string;
+  readonly way: string;
+  readonly source: string;
+  readonly problem: string;
+  readonly missing: readonly Missing[];
+}
+
 /** Something that can be chosen: the model, the mode, how hard it thinks. */
 export interface AgentsChoice {
   readonly id: string;
@@ -207,6 +224,18 @@ export interface Capabilities {
   readonly chooses_session_id: boolean;
   readonly modes: readonly string[];
   readonly efforts: readonly string[];
+}
+
+/** One agent as it stands, and how far an install of it is that is under way. */
+export interface CatalogEntry {
+  readonly agent: AgentState;
+  readonly installing: readonly string[];
+}
+
+/** Every agent, and what is wrong with the registries. */
+export interface CatalogList {
+  readonly agents: readonly CatalogEntry[];
+  readonly problems: readonly string[];
 }
 
 /** The files that the agent's tools have changed, each change in order, as the tools told them. */
@@ -673,6 +702,11 @@ export interface FactsModelUsage {
   readonly context_size?: number | null;
 }
 
+/** Which version: one by its number, `latest`, or (default) the one that is known to work. */
+export interface Fetch {
+  readonly version?: string;
+}
+
 /** What happened to one file. Before the call ended it is what the call intends. */
 export interface FileChange {
   readonly path: string;
@@ -1008,6 +1042,12 @@ export interface Meter {
   readonly model: string;
 }
 
+/** Something that an agent lacks, and how to get it. */
+export interface Missing {
+  readonly what: string;
+  readonly advice: string;
+}
+
 /** A permission mode. */
 export interface ModeBody {
   readonly mode: string;
@@ -1036,6 +1076,10 @@ export interface ModelEntry {
   readonly engine: string;
   readonly model: string;
   readonly label: string;
+  readonly source: string;
+  readonly as_of: string;
+  readonly context_tokens: number | null;
+  readonly output_tokens: number | null;
 }
 
 /** The models that can be asked for, engine by engine. */

@@ -45,11 +45,15 @@ export async function reloadSessions(): Promise<void> {
 }
 
 function takeNews(news: News): void {
-  if (news.info) {
+  if (news.event === "SessionDeleted") {
+    dropSession(news.session);
+    return;
+  }
+  if (news.info && news.event === "SessionArchived") putSession(news.info);
+  else if (news.info) {
     const known = sessions.value.get(news.session);
     if (!known || news.info.last_seq >= known.last_seq) putSession({ ...news.info, archived: known?.archived ?? news.info.archived });
   }
-  if (news.event === "SessionDeleted") dropSession(news.session);
   if (news.request) putRequest(news.request);
 }
 

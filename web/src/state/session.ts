@@ -7,6 +7,8 @@ import type { Draft } from "./draft";
 import { SessionReducer } from "./reduce";
 import { wordsOf } from "./toasts";
 
+const HIDDEN_MS = 30_000;
+
 export type Standing = "loading" | "ready" | "gone" | "failed";
 
 /** What a session's view does not hold: how it was opened and what may be chosen in it. */
@@ -29,8 +31,11 @@ export class OpenSession {
   private readonly ending = new AbortController();
   private stopFollowing: () => void = () => undefined;
   private scheduled = false;
+  private leaving = 0;
+  private away = false;
 
   constructor(readonly id: string) {
+    document.addEventListener("visibilitychange", this.mind);
     void this.load();
   }
 
@@ -39,6 +44,8 @@ export class OpenSession {
   }
 
   close(): void {
+    document.removeEventListener("visibilitychange", this.mind);
+    clearTimeout(this.leaving);
     this.ending.abort();
     this.stopFollowing();
   }
@@ -71,6 +78,22 @@ export class OpenSession {
     this.reducer = new SessionReducer(detail);
     this.standing.value = "ready";
     this.frame.value += 1;
+    this.follow();
+  }
+
+  /** A page that nobody looks at lets its stream go after a while (browsers have few), and goes on from its cursor. */
+  private readonly mind = (): void => {
+    clearTimeout(this.leaving);
+    if (document.hidden) {
+      this.leaving = window.setTimeout(() => {
+        this.stopFollowing();
+        this.away = true;
+      }, HIDDEN_MS);
+    } else if (this.away && this.standing.value === "ready") this.follow();
+  };
+
+  private follow(): void {
+    this.away = false;
     this.stopFollowing = follow({
       address: () => `/api/sessions/${encodeURIComponent(this.id)}/events?after=${this.reducer.lastSeq}&epoch=${this.draft.epoch}`,
       take: (events) => {

@@ -7,6 +7,14 @@ import { texts } from "../texts";
 type Loaded<P> = { default: ComponentType<P> };
 const known = new Map<unknown, ComponentType<never>>();
 
+/** Loads it ahead, so that it is there at once when it is wanted. */
+export function preload<P>(load: () => Promise<Loaded<P>>): void {
+  load().then(
+    (module) => known.set(load, module.default as ComponentType<never>),
+    () => undefined, // whoever wants it tries again, and is told
+  );
+}
+
 /** Draws what `load` brings; the same `load` is loaded once. */
 export function Lazy<P extends object>({ load, props }: { load: () => Promise<Loaded<P>>; props: P }): JSX.Element {
   const [part, setPart] = useState<{ it: ComponentType<P> } | null>(() => {

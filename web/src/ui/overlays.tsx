@@ -2,11 +2,17 @@
 import type { JSX } from "preact";
 import { overlay } from "../state/overlay";
 import { ConfirmDialog, RenameDialog } from "./dialogs/small";
-import { Lazy } from "./lazy";
+import { Lazy, preload } from "./lazy";
 
 const loadStart = () => import("./dialogs/start");
 const loadPalette = () => import("./dialogs/palette");
 const loadHelp = () => import("./dialogs/help");
+
+/** Whoever presses a key for one of these types on at once: have them here before that. */
+export function preloadOverlays(): void {
+  for (const load of [loadPalette, loadHelp]) preload(load);
+  preload(loadStart);
+}
 
 export function Overlays(): JSX.Element | null {
   const open = overlay.value;

@@ -7,6 +7,7 @@ import type { OpenSession } from "../state/session";
 import { texts } from "../texts";
 import { Composer } from "./composer/composer";
 import { Timeline } from "./conversation/timeline";
+import { Folder } from "./folder";
 import { shortFolder } from "./format";
 import { Icon } from "./icons";
 import { MenuButton } from "./menu";
@@ -32,12 +33,12 @@ export function SessionScreen({ session }: { session: OpenSession }): JSX.Elemen
     );
   }
   return (
-    <>
+    <Folder.Provider value={session.draft.facts.cwd}>
       <SessionHead session={session} />
       <Timeline session={session} />
       <PlanBar session={session} />
       <Composer session={session} />
-    </>
+    </Folder.Provider>
   );
 }
 
@@ -63,7 +64,9 @@ function SessionHead({ session }: { session: OpenSession }): JSX.Element {
       </div>
       <span class={`badge ${facts.state}`} role="status">
         <span class={`dot ${facts.state}`} aria-hidden="true" />
-        {facts.state === "running" ? texts.waitingFor[facts.waiting_for] || texts.states.running : texts.states[facts.state]}
+        <span class="badge-words">
+          {facts.state === "running" ? texts.waitingFor[facts.waiting_for] || texts.states.running : texts.states[facts.state]}
+        </span>
       </span>
       {panels.map((panel) => (
         <button

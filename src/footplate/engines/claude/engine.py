@@ -14,7 +14,7 @@ import msgspec
 
 from footplate.config.settings import read_section
 from footplate.engines.base import Capabilities, Credential, Installed, Options, Spawn
-from footplate.engines.claude import install, resume
+from footplate.engines.claude import resume
 from footplate.engines.claude.conversation import ClaudeConversation
 from footplate.engines.claude.credentials import API_KEY, find_login
 from footplate.engines.claude.discovery import find_credentials, pick_key
@@ -28,6 +28,7 @@ from footplate.engines.claude.sdk_options import read_sdk_options
 from footplate.engines.claude.settings import ClaudeSettings
 from footplate.engines.claude.trust import CONFIG_FILE, find_distrust
 from footplate.engines.login import Gateway, LoginMethod
+from footplate.engines.receipts import own_program
 from footplate.engines.rejoining import Where
 from footplate.engines.standing import Standing
 from footplate.engines.tuning import Tuning
@@ -38,7 +39,10 @@ from footplate.events.requests import Destination
 from footplate.host.environment import build_environment, expand_home
 
 NAME: Final = "claude"
-INSTALL: Final = "install it with `npm install -g @anthropic-ai/claude-code`, then run `claude` once to log in"
+INSTALL: Final = (
+    "install it with `footplate agents install claude` or `npm install -g @anthropic-ai/claude-code`, "
+    "then run `claude` once to log in"
+)
 VERSION_TIMEOUT_S: Final = 15.0
 
 
@@ -162,14 +166,6 @@ class ClaudeEngine:
         folder = Path(named or given.get("HOME", "/"))
         return find_distrust(destination, options.cwd, version=version, config=folder / CONFIG_FILE)
 
-    def plan_install(self, environ: Mapping[str, str], version: str) -> Spawn:
-        """The npm command that fetches the CLI into our data folder."""
-        return install.plan_install(environ, version)
-
-    def settle_install(self, environ: Mapping[str, str]) -> str:
-        """Put the fetched CLI where it is found when none is on the PATH."""
-        return install.settle_install(environ)
-
     def format_resume(self, token: ResumeToken) -> str:
         """The line a person can paste in a terminal."""
         return resume.format_resume(token)
@@ -186,7 +182,7 @@ class ClaudeEngine:
         wanted = self._settings.program or NAME
         found = shutil.which(wanted, path=environ.get("PATH", os.defpath))
         if found is None and not self._settings.program:
-            found = install.own_program(environ) or None
+            found = own_program(environ, NAME) or None
         if found is None:
             if self._settings.program and Path(wanted).is_file():
                 raise EngineNotExecutable(NAME, wanted, "permission denied")

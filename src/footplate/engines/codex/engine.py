@@ -17,6 +17,7 @@ from footplate.engines.codex.launch import NAME, PASSED, build_exec, build_serve
 from footplate.engines.codex.modes import EFFORTS, MODES, OWN
 from footplate.engines.codex.settings import CodexSettings
 from footplate.engines.declared import read_declared
+from footplate.engines.receipts import own_program
 from footplate.errors import EngineNotExecutable, EngineNotFound, UnsupportedOption
 from footplate.events.base import ResumeToken
 from footplate.events.commands import Command
@@ -25,7 +26,7 @@ from footplate.events.model import ConfigOption, ConfigValue
 from footplate.host.environment import build_environment, expand_home
 from footplate.host.lines import Block
 
-INSTALL: Final = "install it with `npm install -g @openai/codex`"
+INSTALL: Final = "install it with `footplate agents install codex` or `npm install -g @openai/codex`"
 VERSION_WAIT_S: Final = 20.0
 DEFAULTS: Final = CodexSettings()
 KEY_ENDS: Final = ("_KEY", "_TOKEN")
@@ -137,7 +138,7 @@ class CodexEngine:
     async def locate(self, environ: Mapping[str, str]) -> Installed:
         """The program on the PATH of `environ`, and its version."""
         wanted = expand_home(self._settings.program, environ)
-        program = shutil.which(wanted, path=environ.get("PATH", ""))
+        program = shutil.which(wanted, path=environ.get("PATH", "")) or own_program(environ, NAME) or None
         if program is None:
             raise EngineNotFound(NAME, wanted, INSTALL)
         return Installed(engine=NAME, program=program, version=await _ask_version(program, environ))

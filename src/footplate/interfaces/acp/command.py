@@ -17,6 +17,7 @@ from footplate.config.acp import Attach
 from footplate.config.settings import Settings, load_settings
 from footplate.engines.base import Engine, Options, Spawn
 from footplate.engines.catalog import make_engine
+from footplate.engines.commands import with_agents
 from footplate.errors import ConfigError, FootplateError, RequestError, UnsupportedOption
 from footplate.interfaces.acp.desk import Reception
 from footplate.interfaces.acp.editor import open_editor
@@ -84,7 +85,7 @@ def acp_command(engine: str, arguments: tuple[str, ...], attach: bool | None, cl
     environ = dict(os.environ)
     logging.basicConfig(level=log_level.upper(), stream=sys.stderr, format="footplate: %(levelname)s %(message)s")
     try:
-        settings = load_settings(environ)
+        settings = with_agents(load_settings(environ), environ)
         chosen = make_engine(engine or settings.default_engine, settings)
         if cli:
             _hand_over(chosen, environ, arguments)

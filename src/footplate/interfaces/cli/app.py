@@ -46,6 +46,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "footplate.interfaces.cli.doctor:doctor_command",
         "Say what runs, what is kept and what is wrong.",
     ),
+    "agents": (
+        "footplate.interfaces.cli.agents:agents_group",
+        "Which agents there are; install, update, remove, examine them.",
+    ),
     "mock-agent": (
         "footplate.interfaces.cli.agents:mock_agent",
         "Be the built-in agent, on standard input and output.",
@@ -54,6 +58,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 """Name -> where the command lives, and the line that the root's help shows for it."""
 
+
+AGENT_COMMANDS: dict[str, str] = {"models": "footplate.interfaces.cli.models:models_command"}
+"""Subcommands of `footplate agents` that live elsewhere: name -> where."""
 
 PARTS: dict[str, str] = {}
 """What commands use of other surfaces, and where it lives; named by `footplate.main`, as those are strangers here."""

@@ -51,6 +51,8 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
     engine: str
     model: str
     label: str = ""
+    source: str = ""
+    as_of: str = ""
 
 
 class Models(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,7 +64,7 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
 @click.command("models", short_help="The models that engines offer.")
 @service_options
 def models_command(url: str, token: str, as_json: bool) -> None:
-    """List the models that engines offer.
+    """List the models that engines offer, and who told so; `footplate agents models --refresh` asks again.
 
     \b
     Example:
@@ -72,5 +74,6 @@ def models_command(url: str, token: str, as_json: bool) -> None:
     if as_json:
         click.echo(raw)
         return
-    rows = [(each.engine, each.model, each.label) for each in msgspec.json.decode(raw, type=Models).models]
-    click.echo(render_table(("ENGINE", "MODEL", "LABEL"), rows) if rows else "none told", err=not rows)
+    found = msgspec.json.decode(raw, type=Models).models
+    rows = [(each.engine, each.model, each.label, f"{each.source}, {each.as_of}") for each in found]
+    click.echo(render_table(("ENGINE", "MODEL", "LABEL", "TOLD BY"), rows) if rows else "none told", err=not rows)

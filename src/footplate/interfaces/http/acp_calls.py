@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import Final
 
@@ -94,19 +93,10 @@ async def exchange(call: Call, door: Connections, connection: Connection, posted
 
 async def wait_for(call: Call, connection: Connection, waiting: Waiting) -> Answer:
     """The answer, unless the caller hangs up: then it stands on the stream. Raises `AnswerLate`, `Gone`."""
-    gone = asyncio.create_task(_hung_up(call))
-    try:
-        answer = await connection.answer(waiting, idle_s=call.api.acp.idle_s, unless=gone)
-    finally:
-        gone.cancel()
+    answer = await connection.answer(waiting, idle_s=call.api.acp.idle_s, unless=call.hangup)
     if answer is None:
         raise Gone
     return answer
-
-
-async def _hung_up(call: Call) -> None:
-    while (await call.request.receive())["type"] != "http.disconnect":
-        pass
 
 
 # ------------------------------------------------------------------------------------------------- streams

@@ -12,11 +12,12 @@ import msgspec
 
 from footplate.engines.base import Capabilities, Credential, Described, Engine, Installed
 from footplate.engines.catalog import engine_names
+from footplate.engines.receipts import own_program
 from footplate.errors import FootplateError
 from footplate.events.model import ConfigOption
 from footplate.interfaces.http.call import Call
 from footplate.interfaces.http.routing import Routes
-from footplate.runtime.installs import install_engine
+from footplate.runtime.choices import Choices
 
 routes = Routes("agents")
 IN_PROCESS = "builtin"
@@ -169,7 +170,7 @@ async def _describe(call: Call, name: str, *, config: bool) -> AgentInfo:
     )
     if not config:
         return info
-    choices = engine.choices(environ) if isinstance(engine, Described) else ()
+    choices = call.api.choices.read(name).options
     return msgspec.structs.replace(
         info,
         version=found.version if found is not None else None,
@@ -233,9 +234,10 @@ async def install(call: Call, body: InstallBody) -> InstallReport:
     if found is not None and not body.reinstall and body.agent_version in (None, "", found.version):
         there = Artifact(kind="native_agent", path=found.program, source="local_path", version=found.version)
         return InstallReport(already_installed=True, artifacts=(there,))
-    keeper = call.api.services.keeper
-    program = await install_engine(engine, keeper, environ, version=body.agent_version or "")
-    fetched = Artifact(kind="native_agent", path=program, source="registry", version=body.agent_version)
+    name = engine.name
+    receipt = await call.api.roster.install(name, call.api.services.keeper, version=body.agent_version or "")
+    program = own_program(environ, name)
+    fetched = Artifact(kind="native_agent", path=program, source="registry", version=receipt.version)
     return InstallReport(already_installed=False, artifacts=(fetched,))
 
 
@@ -293,6 +295,11 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True):
     engine: str
     model: str
     label: str
+    source: str
+    """Who told it: the agent, its provider, or a list that is built in."""
+    as_of: str
+    context_tokens: int | None = None
+    output_tokens: int | None = None
 
 
 class ModelList(msgspec.Struct, frozen=True, kw_only=True):
@@ -305,11 +312,29 @@ class ModelList(msgspec.Struct, frozen=True, kw_only=True):
 async def list_models(call: Call) -> ModelList:
     found: list[ModelEntry] = []
     for name in engine_names(call.api.settings):
-        engine = call.api.engine(name)
-        for option in engine.choices(call.api.services.environ) if isinstance(engine, Described) else ():
-            if option.category == "model":
-                found += [ModelEntry(engine=name, model=each.value, label=each.label) for each in option.values]
+        found += _models(call.api.choices.read(name))
     return ModelList(models=tuple(found))
+
+
+def _models(told: Choices) -> list[ModelEntry]:
+    """What the agent takes by name, then what its provider lists beside it."""
+    named = [value for option in told.options if option.category == "model" for value in option.values]
+    entries = [
+        ModelEntry(engine=told.engine, model=each.value, label=each.label, source=told.source, as_of=told.as_of)
+        for each in named
+    ]
+    return entries + [
+        ModelEntry(
+            engine=told.engine,
+            model=each.id,
+            label=each.label,
+            source="provider",
+            as_of=told.as_of,
+            context_tokens=each.context,
+            output_tokens=each.output,
+        )
+        for each in told.models
+    ]
 
 
 class CredentialEntry(msgspec.Struct, frozen=True, kw_only=True):

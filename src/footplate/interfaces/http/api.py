@@ -15,6 +15,7 @@ from pathlib import Path
 from footplate.config.settings import Settings
 from footplate.engines.base import Engine
 from footplate.engines.catalog import make_engine
+from footplate.engines.commands import with_agents
 from footplate.host.files import Files
 from footplate.host.grounds import Grounds
 from footplate.interfaces.http.acp_doors import AcpDoors
@@ -22,7 +23,9 @@ from footplate.interfaces.http.meters import Meters
 from footplate.interfaces.http.news import Attention
 from footplate.interfaces.http.routing import Route
 from footplate.runtime.access import Access
+from footplate.runtime.agents import Roster
 from footplate.runtime.children import Children
+from footplate.runtime.choices import ChoiceBook
 from footplate.runtime.hub import Hub
 from footplate.runtime.notify import Notifier
 from footplate.runtime.push import Push
@@ -39,13 +42,16 @@ class Api:
         self.hub: Hub = service.hub
         self.services: Services = service.services
         self.store: Store = service.services.store
-        self.settings: Settings = service.settings
+        self._given: Settings = service.settings
         self.data: Path = service.data
         self.access = access
         self.files = Files(Grounds.of(self.services.environ.get("HOME") or "/", self.settings.files.roots))
         self.children = children
+        self.roster = Roster(self.settings, self.services.environ)
+        self.services.provide = self._provide
         self.push = push
         self.usage = UsageBook(self.store)
+        self.choices = ChoiceBook(self.settings, self.services.environ)
         self.meters = Meters()
         self.attention = Attention(self.store)
         self.started_at = time.time()
@@ -54,6 +60,22 @@ class Api:
         self.stopping = asyncio.Event()
         self._engines: dict[str, Engine] = {}
         self._endings: set[Callable[[], None]] = set()
+
+    @property
+    def settings(self) -> Settings:
+        """What the operator decided, with the agents that are installed."""
+        return self.services.settings
+
+    async def _provide(self, engine: Engine) -> bool:
+        provided = await self.roster.provide(engine, self.services.keeper)
+        if provided:
+            self.take_in_installs()
+        return provided
+
+    def take_in_installs(self) -> None:
+        """Know every agent that was installed, or removed, since."""
+        self.services.settings = self.roster.settings = with_agents(self._given, self.services.environ)
+        self._engines.clear()
 
     def engine(self, name: str) -> Engine:
         """The engine of that name; the same each time, so that what it has looked up once it need not ask again."""
@@ -95,6 +117,7 @@ async def open_api(service: Service, access: Access) -> AsyncIterator[Api]:
         api = Api(service, access, children=children, push=push)
         api.attention.follow(service.services.bulletin.subscribe)
         stack.push_async_callback(api.attention.close)
+        stack.callback(service.services.bulletin.subscribe(api.choices.listen))
         stack.push_async_callback(api.acp.close)
         stack.callback(api.stop)
         yield api

@@ -68,6 +68,7 @@ RESOURCES: Final = (
     "push",
     "projects",
     "agents",
+    "catalog",
     "folder_config",
     "desktop",
     "retired",

@@ -17,6 +17,7 @@ from footplate.errors import BodyTooLarge, ClientTooSlow, InvalidValue, RequestE
 from footplate.events.ids import SessionId
 from footplate.interfaces.http.api import Api
 from footplate.interfaces.http.routing import JSON, Found
+from footplate.interfaces.http.wire import HANGUP
 from footplate.runtime.access import Grant
 from footplate.runtime.session import Session
 
@@ -50,6 +51,12 @@ class Call:
     def socket(self) -> WebSocket:
         """Starlette's view of a WebSocket's call; the handler accepts it."""
         return WebSocket(self._scope, self._receive, self._send)
+
+    @property
+    def hangup(self) -> asyncio.Future[None]:
+        """Done when the caller has hung up. It belongs to the connection: nobody cancels it."""
+        found: asyncio.Future[None] = self._scope["extensions"][HANGUP]
+        return found
 
     def header(self, name: str) -> str:
         """A header's value; empty when it was not sent."""

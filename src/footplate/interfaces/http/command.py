@@ -19,6 +19,7 @@ import click
 from footplate.config.places import data_folder
 from footplate.config.running import Running, remove_running, write_running
 from footplate.config.settings import Settings, load_settings
+from footplate.engines.commands import with_agents
 from footplate.errors import ConfigError, FootplateError, InvalidValue, RequestError
 from footplate.host.table import start_time
 from footplate.interfaces.http import daemon
@@ -188,7 +189,7 @@ def _wiring() -> Wiring:
 def _serve(wanted: Wanted) -> None:
     environ = dict(os.environ)
     try:
-        settings = load_settings(environ)
+        settings = with_agents(load_settings(environ), environ)
         check_wanted(wanted)
         set_up_logging(wanted.log_level, settings)
         asyncio.run(run_server(wanted, environ, settings, _wiring().beside))

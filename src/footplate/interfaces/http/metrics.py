@@ -42,6 +42,11 @@ class _Numbers(Collector):
             sessions.add_metric([state], count)
         yield sessions
         yield _gauge("footplate_requests_open", "Requests that wait for a person", {}, self._requests)
+        processes = GaugeMetricFamily("footplate_processes", "Processes that clients started", labels=["status"])
+        listed = self._api.children.list()
+        for status in ("running", "exited"):
+            processes.add_metric([status], sum(each.status == status for each in listed))
+        yield processes
         yield _calls(meters)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Sequence
 from typing import Literal
 
@@ -83,6 +84,10 @@ class Attention:
         """The news that the grant reaches."""
         return self._fans.setdefault(grant if grant.limited else None, Fan())
 
+    def tell(self, event: Literal["SessionArchived", "SessionDeleted"], info: SessionInfo) -> None:
+        """News of what stands in no log: a session was put aside, or back, or removed with its log."""
+        self._send(News(kind="session", session=info.id, event=event, time=time.time(), info=info), info.id, info.cwd)
+
     async def close(self) -> None:
         """No more news."""
         if self._unsubscribe is not None:
@@ -104,10 +109,12 @@ class Attention:
         row = await self._store.projections.session(envelope.session)
         if row is None:
             return
-        news = await self._news(envelope, SessionInfo.of(row, archived=False))
+        self._send(await self._news(envelope, SessionInfo.of(row, archived=False)), row.session, row.cwd)
+
+    def _send(self, news: News, session: SessionId, cwd: str) -> None:
         body = msgspec.json.encode(news)
         for grant, fan in self._fans.items():
-            if grant is None or grant.reaches(row.session, row.cwd):
+            if grant is None or grant.reaches(session, cwd):
                 fan.publish(frame(body, event=news.kind, number=fan.last + 1))
 
     async def _news(self, envelope: Envelope, info: SessionInfo) -> News:

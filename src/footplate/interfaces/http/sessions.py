@@ -162,7 +162,9 @@ async def get_session(call: Call) -> SessionDetail:
 )
 async def delete_session(call: Call) -> None:
     live = await call.session()
+    gone = await describe(call, live.id)
     await call.api.hub.delete(live.id)
+    call.api.attention.tell("SessionDeleted", gone)
 
 
 class Titled(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -214,7 +216,9 @@ class Aside(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 async def archive_session(call: Call, body: Aside) -> SessionInfo:
     live = await call.session()
     await call.api.hub.archive(live.id, archived=body.archived)
-    return await describe(call, live.id)
+    info = await describe(call, live.id)
+    call.api.attention.tell("SessionArchived", info)
+    return info
 
 
 class Reason(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

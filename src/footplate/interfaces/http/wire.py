@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from functools import partial
 from typing import BinaryIO, ClassVar, Final
 
 import msgspec
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from footplate.config.settings import HttpSettings
 from footplate.interfaces.http.problem import MEDIA, URN, Problem
@@ -18,8 +19,50 @@ from footplate.interfaces.http.problem import MEDIA, URN, Problem
 ABORT: Final = "footplate.abort"
 """The extension of a call's scope that ends the connection at once, whatever still waits to be written."""
 
+HANGUP: Final = "footplate.hangup"
+"""The extension that is done when the other end has hung up: a future, one for all calls of a connection."""
+
 SENDFILE: Final = "footplate.sendfile"
 """The extension that sends a part of a file without a copy of ours, in a response that has a length. Not on TLS."""
+
+
+class Joined:
+    """The transport of one answer: the head waits for what follows it, so that both go out as one packet.
+
+    It waits no longer than the loop takes to come round.
+    """
+
+    def __init__(self, cycle: RequestResponseCycle, loop: asyncio.AbstractEventLoop) -> None:
+        self._cycle = cycle
+        self._loop = loop
+        self._transport = cycle.transport
+        self._head: bytes | None = None
+
+    def write(self, data: bytes) -> None:
+        """Write, or keep the head; what comes before that (word that a body may come) is not held up."""
+        if self._head is None and self._cycle.response_started:
+            self._head = data
+            self._loop.call_soon(self.flush)
+        elif self._head:
+            held, self._head = self._head, b""
+            self._transport.write(held + data)
+        else:
+            self._transport.write(data)
+
+    def flush(self) -> None:
+        """Write the head, if it still waits."""
+        if self._head:
+            held, self._head = self._head, b""
+            self._transport.write(held)
+
+    def close(self) -> None:
+        """Close the connection once all is written."""
+        self.flush()
+        self._transport.close()
+
+    def is_closing(self) -> bool:
+        """Whether it closes or is closed."""
+        return self._transport.is_closing()
 
 
 class LimitedProtocol(HttpToolsProtocol):
@@ -27,12 +70,14 @@ class LimitedProtocol(HttpToolsProtocol):
 
     settings: ClassVar[HttpSettings] = HttpSettings()
 
+    _hangup: asyncio.Future[None]
     _head = 0
     _in_head = True
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self._hangup = self.loop.create_future()
         # asyncio does this only for sockets that were made with the protocol's number; else an answer waits 40 ms
         # for the acknowledgement of its own head.
         connection = transport.get_extra_info("socket")
@@ -42,6 +87,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
+        self._hangup.set_result(None)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -53,23 +99,31 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self.scope["extensions"] = {ABORT: self.transport.abort}  # type: ignore[dict-item]
-        if self.transport.get_extra_info("sslcontext") is None:
-            self.scope["extensions"][SENDFILE] = self._send_file  # type: ignore[assignment]
+        self.scope["extensions"] = {ABORT: self.transport.abort, HANGUP: self._hangup}  # type: ignore[dict-item]
         if not self._in_head:
             self._expect_head()
 
     def on_headers_complete(self) -> None:
         self._in_head = False
         self._stop_waiting()
+        before = self.cycle
         super().on_headers_complete()
+        if self.cycle is not before:
+            answer = Joined(self.cycle, self.loop)
+            self.cycle.transport = answer  # type: ignore[assignment]
+            if self.transport.get_extra_info("sslcontext") is None:
+                send_file = partial(self._send_file, self.cycle, answer)
+                self.cycle.scope["extensions"][SENDFILE] = send_file  # type: ignore[assignment]
 
-    async def _send_file(self, file: BinaryIO, offset: int, count: int) -> int:
+    async def _send_file(
+        self, cycle: RequestResponseCycle, answer: Joined, file: BinaryIO, offset: int, count: int
+    ) -> int:
         """Hand a part of a file to the system; how many bytes it had. Raises `ConnectionError`."""
         if self.transport.is_closing():
             raise ConnectionResetError("the other end is gone")
+        answer.flush()
         sent = await self.loop.sendfile(self.transport, file, offset, count)
-        self.cycle.expected_content_length -= sent
+        cycle.expected_content_length -= sent
         return sent
 
     def send_400_response(self, msg: str) -> None:

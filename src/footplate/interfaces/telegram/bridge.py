@@ -128,7 +128,7 @@ async def _open_rooms(stack: AsyncExitStack, kit: Kit, poll_s: float) -> Bridge:
     intake.give(await letters.load())
     poller = asyncio.create_task(Poller(kit.client, letters, intake, poll_s=poll_s).run(), name="telegram poller")
     stack.push_async_callback(_end, poller)
-    stack.callback(menu.close)
+    stack.push_async_callback(menu.close)
     stack.callback(kit.services.bulletin.subscribe(menu.hear))
     await menu.greet()
     return Bridge(kit, poller, menu)

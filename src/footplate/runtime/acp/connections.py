@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from footplate.acp.jsonrpc import Envelope
-from footplate.engines.catalog import engine_names
+from footplate.engines.catalog import engine_names, make_engine
 from footplate.errors import Conflict, EngineNotFound, UnknownEngine
 from footplate.events.base import OptionalRaw
 from footplate.runtime.acp.agent import AcpAgent
@@ -71,15 +71,19 @@ class Connections:
                 raise UnknownEngine(agent, self.agents())
             await self._rest()
             record = Record(name=name, agent=agent, created_at=time.time())
+            await self._provide(agent)
             made = await self._make(record)
-            if isinstance(made.backend, Relay):
-                try:
-                    made.backend.locate()
-                except EngineNotFound:
-                    del self._live[name]
-                    raise
             await self._documents.put(name, msgspec.json.encode(record))
             return made
+
+    async def _provide(self, agent: str) -> None:
+        """See that the agent is there, installed now if need be. Raises `EngineNotFound`, `InstallFailed`."""
+        engine = make_engine(agent, self._services.settings)
+        try:
+            await engine.locate(self._services.environ)
+        except EngineNotFound:
+            if self._services.provide is None or not await self._services.provide(engine):
+                raise
 
     async def find(self, name: str) -> Connection | None:
         """The connection of that name, live or of before a restart."""

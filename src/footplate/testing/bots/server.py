@@ -6,6 +6,7 @@ import asyncio
 import secrets
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final, Self
 
 import msgspec
@@ -99,7 +100,8 @@ class ScriptedBots:
         """Wait until it holds; looked at after every call."""
         async with self._changed:
             try:
-                await asyncio.wait_for(self._changed.wait_for(lambda: bool(seen())), within)
+                async with asyncio.timeout(within):
+                    await self._changed.wait_for(lambda: bool(seen()))
             except TimeoutError:
                 told = {chat: [b.text for b in room.bubbles.values()] for chat, room in self.world.rooms.items()}
                 raise AssertionError(f"not seen within {within:g} s; the chats: {told}") from None
@@ -141,6 +143,8 @@ class ScriptedBots:
             pass
         finally:
             writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
 
     # ------------------------------------------------------------------------------------------- calls
 

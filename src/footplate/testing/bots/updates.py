@@ -54,7 +54,8 @@ class Updates:
                 if rest <= 0:
                     break
                 try:
-                    await asyncio.wait_for(self._bell.wait(), rest)
+                    async with asyncio.timeout(rest):
+                        await self._bell.wait()
                 except TimeoutError:
                     break
                 if self._poll != mine:

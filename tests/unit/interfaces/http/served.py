@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
@@ -51,6 +51,7 @@ async def serve(
     token: str = TOKEN,
     store: MemoryStore | None = None,
     path: str = "/usr/bin:/bin",
+    env: Mapping[str, str] | None = None,
 ) -> AsyncIterator[Served]:
     """A server of its own for a test that wants other settings; a `store` that is given outlives it."""
     work = folder / "work"
@@ -60,6 +61,8 @@ async def serve(
         "PATH": path,
         "FOOTPLATE_MOCK_PACE_MS": "0",
         "FOOTPLATE_DATA_DIR": str(folder / "data"),
+        "SANDBOX_AGENT_REQUIRE_PREINSTALL": "1",
+        **(env or {}),
     }
     async with AsyncExitStack() as stack:
         if store is None:

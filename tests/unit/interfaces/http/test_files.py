@@ -168,6 +168,27 @@ async def test_a_reader_that_takes_nothing_is_cut_and_the_server_goes_on(tmp_pat
             assert (await client.get("/v1/health")).status_code == 200
 
 
+async def test_calls_that_are_sent_without_waiting_are_answered_whole_and_in_order(
+    served: Served, big: tuple[Path, bytes]
+) -> None:
+    path, data = big
+    wanted = (f"/v1/fs/file?path={path}", "/v1/health", f"/v1/fs/file?path={path}", "/v1/health")
+    host, port = served.url.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    head = f" HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {TOKEN}\r\n\r\n"
+    writer.write("".join(f"GET {each}{head}" for each in wanted).encode())
+    bodies: list[bytes] = []
+    async with asyncio.timeout(30):
+        for _ in wanted:
+            answer = await reader.readuntil(b"\r\n\r\n")
+            assert answer.startswith(b"HTTP/1.1 200 ")
+            (length,) = [line for line in answer.lower().split(b"\r\n") if line.startswith(b"content-length:")]
+            bodies.append(await reader.readexactly(int(length.partition(b":")[2])))
+    writer.close()
+    await writer.wait_closed()
+    assert bodies == [data, b'{"status":"ok"}', data, b'{"status":"ok"}']
+
+
 async def test_a_reader_that_goes_away_is_no_error(client: httpx.AsyncClient, served: Served) -> None:
     path = served.work / "big"
     with path.open("wb") as file:

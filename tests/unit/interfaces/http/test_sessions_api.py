@@ -353,3 +353,13 @@ async def test_many_readers_of_one_session_all_get_every_event_in_order(
     found = await asyncio.gather(*readers)
     assert all(each == found[0] for each in found)
     assert "chunk 49" in found[0][-1]
+
+
+async def test_a_session_that_is_put_aside_or_deleted_is_news(client: httpx.AsyncClient, session: str) -> None:
+    async with stream(client, "/api/events") as news:
+        await post(client, f"/api/sessions/{session}/archive", archived=True)
+        told = await news.until(lambda each: each.data.get("event") == "SessionArchived")
+        assert (told[-1].data["session"], told[-1].data["info"]["archived"]) == (session, True)
+        assert (await client.delete(f"/api/sessions/{session}")).status_code == 204
+        told = await news.until(lambda each: each.data.get("event") == "SessionDeleted")
+        assert told[-1].data["session"] == session

@@ -166,21 +166,23 @@ export function Composer({ session }: { session: OpenSession }): JSX.Element {
           <Switches session={session} />
           <span class="spacer" />
           <Meters session={session} />
-          {running ? (
-            <button type="button" class="button small stop" title={words.interruptHint} onClick={() => void attempt(api.interrupt(session.id))}>
-              <Icon name="stop" size={14} />
-              {words.interrupt}
+          <span class="composer-actions">
+            {running ? (
+              <button type="button" class="button small stop" title={words.interruptHint} onClick={() => void attempt(api.interrupt(session.id))}>
+                <Icon name="stop" size={14} />
+                {words.interrupt}
+              </button>
+            ) : null}
+            {running && hasWords && !shell ? (
+              <button type="button" class="button small" title={`${words.steerHint} (Ctrl Enter)`} onClick={() => void send("steer")}>
+                {words.steer}
+              </button>
+            ) : null}
+            <button type="submit" class="button primary small send" disabled={!hasWords}>
+              <Icon name="send" size={14} />
+              <span>{shell ? words.run : running ? words.queue : words.send}</span>
             </button>
-          ) : null}
-          {running && hasWords && !shell ? (
-            <button type="button" class="button small" title={`${words.steerHint} (Ctrl Enter)`} onClick={() => void send("steer")}>
-              {words.steer}
-            </button>
-          ) : null}
-          <button type="submit" class="button primary small send" disabled={!hasWords}>
-            <Icon name="send" size={14} />
-            <span>{shell ? words.run : running ? words.queue : words.send}</span>
-          </button>
+          </span>
         </div>
       </form>
     </div>

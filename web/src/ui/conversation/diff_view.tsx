@@ -5,6 +5,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { FileChange } from "../../api/types";
 import { splitDiffs } from "../../state/preferences";
 import { texts } from "../../texts";
+import { useRelative } from "../folder";
 import { Icon } from "../icons";
 import { countLines, type DiffLine, diffLines, sideBySide } from "./diff_lines";
 
@@ -17,13 +18,14 @@ export const DiffView = memo(function DiffView({ change }: { change: FileChange 
   const { added, removed } = countLines(lines);
   const shown = all ? lines : lines.slice(0, SHOWN_LINES);
   const split = splitDiffs.value;
+  const path = useRelative(change.path);
   const fresh = change.kind === "add" || (change.old_text === null && !change.hunks?.length);
   return (
     <figure class="diff">
       <figcaption>
         <Icon name="file" size={14} />
         <span class="path" title={change.path}>
-          <bdi>{change.path}</bdi>
+          <bdi>{path}</bdi>
         </span>
         {change.moved_to ? <span class="hint">{texts.tools.moved(change.moved_to)}</span> : null}
         {fresh ? <span class="badge">{texts.tools.newFile}</span> : null}

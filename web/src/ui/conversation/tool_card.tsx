@@ -1,10 +1,11 @@
 // One call of a tool: what it is at a glance, its details on demand, and the request that waits for it.
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useContext, useState } from "preact/hooks";
 import type * as t from "../../api/types";
 import type { OpenSession } from "../../state/session";
 import { texts } from "../../texts";
 import { formatSpan, shortFolder } from "../format";
+import { Folder, relativePath } from "../folder";
 import { Icon, type IconName } from "../icons";
 import { RequestCard } from "../requests/request_card";
 import { askedOf } from "../requests/asked";
@@ -48,12 +49,13 @@ export function ToolCard({ item, live, session, held }: ToolCardProps): JSX.Elem
   const [open, setOpen] = useState<boolean | null>(null);
   const shown = open ?? (OPEN_AT_FIRST.has(item.kind) || item.status === "failed");
   const running = item.status === "running";
+  const title = titleOf(item, useContext(Folder));
   return (
-    <section class={`card ${item.kind}`} data-status={item.status} data-asks={asks} aria-label={`${texts.tools.kinds[item.kind]}: ${titleOf(item)}`}>
+    <section class={`card ${item.kind}`} data-status={item.status} data-asks={asks} aria-label={`${texts.tools.kinds[item.kind]}: ${title}`}>
       <button type="button" class="card-head" aria-expanded={shown} onClick={() => setOpen(!shown)}>
         <Icon name={ICONS[item.kind]} />
         <span class="card-kind">{item.kind === "mcp" || item.kind === "other" ? item.name : texts.tools.kinds[item.kind]}</span>
-        <span class="card-title">{titleOf(item)}</span>
+        <span class="card-title">{title}</span>
         <Figures item={item} />
         <span class={`status ${item.status}`}>
           {running && !asks ? <span class="spinner" aria-hidden="true" /> : null}
@@ -69,12 +71,17 @@ export function ToolCard({ item, live, session, held }: ToolCardProps): JSX.Elem
   );
 }
 
-function titleOf(item: t.ToolItem): string {
+function titleOf(item: t.ToolItem, folder: string): string {
   const detail = item.detail;
   if (detail?.kind === "command") return detail.command.split("\n", 1)[0] ?? "";
-  if (detail?.kind === "file_change" && detail.changes?.length === 1) return shortFolder(detail.changes[0]?.path ?? "");
-  if (detail?.kind === "read") return shortFolder(detail.path);
+  if (detail?.kind === "file_change" && detail.changes?.length === 1) return shortPath(detail.changes[0]?.path ?? "", folder);
+  if (detail?.kind === "read") return shortPath(detail.path, folder);
   return item.title || item.name;
+}
+
+function shortPath(path: string, folder: string): string {
+  const near = relativePath(path, folder);
+  return near === path ? shortFolder(path) : near;
 }
 
 function Figures({ item }: { item: t.ToolItem }): JSX.Element {

@@ -99,10 +99,12 @@ export function VirtualList<R extends { readonly key: string }>(props: VirtualLi
   const look = (): void => {
     const scroller = box.current;
     if (!scroller) return;
+    const up = scroller.scrollTop < now.top - 1;
     now.top = scroller.scrollTop;
     now.height = scroller.clientHeight;
     const left = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
-    now.stuck = left < NEAR_END_PX;
+    if (left < NEAR_END_PX) now.stuck = true;
+    else if (up) now.stuck = false; // content that grew below is no wish to leave the end
     if (now.away === now.stuck) {
       now.away = !now.stuck;
       onAway(now.away);

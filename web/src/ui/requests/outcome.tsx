@@ -37,7 +37,7 @@ export function RequestOutcome({ held }: { held: RequestView }): JSX.Element {
   const bad = held.state === "rejected" || held.state === "unanswered" || held.answer?.type === "deny" || held.answer?.type === "decline";
   const message = held.answer?.type === "deny" ? held.answer.message : "";
   return (
-    <div class="outcome" data-state={held.state} role="status">
+    <div class="outcome" data-state={held.state} data-bad={bad} role="status">
       <Icon name={bad ? "close" : "check"} size={14} />
       {held.answer ? (
         <span>

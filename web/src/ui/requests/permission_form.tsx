@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import type { AnswerBody } from "../../api/types";
 import { texts } from "../../texts";
 import { focusNow } from "../focus";
+import { useRelative } from "../folder";
 import { Icon } from "../icons";
 import { MenuButton, type MenuItem } from "../menu";
 import { answer, equalTo, sending } from "./answering";
@@ -17,6 +18,7 @@ export function PermissionForm({ asked, within }: { asked: Asked; within: boolea
   const [equal, setEqual] = useState(false);
   const same = equalTo(asked);
   const busy = sending.value.has(asked.id);
+  const blocked = useRelative(asked.blocked_path ?? "");
   const give = (body: AnswerBody): void => void answer(asked, body, equal);
   return (
     <div class="request-body">
@@ -28,7 +30,7 @@ export function PermissionForm({ asked, within }: { asked: Asked; within: boolea
       ) : null}
       {asked.blocked_path ? (
         <p class="hint">
-          {words.path}: <code>{asked.blocked_path}</code>
+          {words.path}: <code>{blocked}</code>
         </p>
       ) : null}
       {asked.plan_prompt ? <p class="hint">{words.underPlan(asked.plan_prompt)}</p> : null}

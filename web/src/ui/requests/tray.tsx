@@ -7,6 +7,7 @@ import { engineNamed } from "../../state/engines";
 import { formatRoute, onLink } from "../../state/route";
 import { texts } from "../../texts";
 import { now } from "../clock";
+import { Folder } from "../folder";
 import { formatAge } from "../format";
 import { Icon } from "../icons";
 import { titleOf } from "../titles";
@@ -87,7 +88,12 @@ export function Tray(): JSX.Element {
             {titleOf(session)} · {formatAge(info.opened_at, now.value)}
           </a>
         );
-        return <RequestCard key={info.id} asked={askedOfInfo(info)} modes={session ? (engineNamed(session.engine)?.capabilities.modes ?? []) : []} from={from} />;
+        const modes = session ? (engineNamed(session.engine)?.capabilities.modes ?? []) : [];
+        return (
+          <Folder.Provider key={info.id} value={session?.cwd ?? ""}>
+            <RequestCard asked={askedOfInfo(info)} modes={modes} from={from} />
+          </Folder.Provider>
+        );
       })}
     </div>
   );

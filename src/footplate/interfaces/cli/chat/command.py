@@ -12,6 +12,7 @@ import click
 import msgspec
 
 from footplate.config.settings import load_settings
+from footplate.engines.commands import with_agents
 from footplate.events.ids import SessionId
 from footplate.interfaces.cli.chat.doing import Me
 from footplate.interfaces.cli.chat.json_lines import JsonChat
@@ -50,7 +51,7 @@ async def _go(wanted: Wanted, *, as_json: bool) -> int:
     for number, code in ENDINGS.items():
         loop.add_signal_handler(number, endings.end, code)
     environ = dict(os.environ)
-    settings = load_settings(environ)
+    settings = with_agents(load_settings(environ), environ)
     try:
         async with open_backend(environ, settings) as backend:
             session = await choose_session(backend, wanted, settings)

@@ -25,10 +25,10 @@ class Delivery:
         self._heights = heights
 
     async def send(self, slot: Slot, content: Content) -> None:
-        """Send it; afterwards it is shown."""
+        """Send it; afterwards it is shown. A file that is to be sent is ours, and goes away with it."""
         try:
             slot.message = await self._post(slot, content)
-        except BotForbidden as problem:
+        except (BotForbidden, OSError) as problem:
             _give_up(slot, problem)
             return
         except BotRefused as problem:
@@ -36,6 +36,8 @@ class Delivery:
             return
         slot.state, slot.shown = "shown", content
         self._heights.learn(slot.place.chat, slot.message)
+        if slot.document:
+            await asyncio.to_thread(_throw_away, Path(slot.document))
 
     async def _post(self, slot: Slot, content: Content) -> int:
         if slot.document:
@@ -122,6 +124,11 @@ def begin(slot: Slot, operation: Operation, heights: Heights) -> None:
         slot.state = "sending"
         slot.shown = slot.wanted
         slot.base = heights.of(slot.place.chat)
+
+
+def _throw_away(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    path.parent.rmdir()
 
 
 def _formatted(slot: Slot, content: Content) -> Content:

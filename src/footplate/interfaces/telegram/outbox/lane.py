@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 from footplate.errors import BotUnreachable, ChatMigrated, RetryAfter
@@ -83,10 +84,9 @@ class Lane:
     async def _pause(self, seconds: float) -> None:
         """Wait, but not longer than until something new is wanted: it may be more urgent."""
         self._bell.clear()
-        try:
-            await asyncio.wait_for(self._bell.wait(), seconds)
-        except TimeoutError:
-            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):  # wait_for may swallow a cancel
+                await self._bell.wait()
 
     async def _take(self, step: Step) -> None:
         slot = step.slot

@@ -50,9 +50,10 @@ class Follower:
         self._task: asyncio.Task[None] | None = None
         self._dirty = asyncio.Event()
 
-    def start(self, after: int) -> None:
+    def start(self, after: int) -> asyncio.Task[None]:
         """Follow from that event on."""
         self._task = asyncio.create_task(self._run(after), name=f"telegram follows {self._session.id}")
+        return self._task
 
     async def stop(self) -> None:
         """Follow no more; the next start goes on."""
@@ -148,7 +149,8 @@ class Follower:
         """Draw what changed, not too often; and let the clock tick where nothing does."""
         while True:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._dirty.wait(), self._kit.settings.tick_s)
+                async with asyncio.timeout(self._kit.settings.tick_s):  # wait_for may swallow a cancel
+                    await self._dirty.wait()
             self._dirty.clear()
             for job in tuple(self.jobs.values()):
                 await self._show_job(job)

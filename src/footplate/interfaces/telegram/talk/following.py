@@ -28,6 +28,7 @@ class Following:
         self._followers: dict[SessionId, Follower] = {}
         self._homes: dict[str, Place] = {}
         self._starting: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._locks: dict[SessionId, asyncio.Lock] = {}
 
     async def start(self) -> None:
@@ -46,10 +47,16 @@ class Following:
 
     async def stop(self) -> None:
         """Follow nothing any more."""
-        for task in tuple(self._starting):
+        starting = tuple(self._starting)
+        for task in starting:
             task.cancel()
+        if starting:
+            await asyncio.wait(starting)
         for follower in tuple(self._followers.values()):
             await follower.stop()
+        leaving = tuple(self._tasks)
+        if leaving:
+            await asyncio.wait(leaving)
 
     async def show(self, job: Job, session: Session) -> Follower:
         """Show a prompt from now on."""
@@ -111,7 +118,9 @@ class Following:
             self._followers[session.id] = follower
             if job is not None:
                 await follower.add(job)
-            follower.start(after)
+            task = follower.start(after)
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
         elif job is not None:
             await follower.add(job)
         return follower

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+from pathlib import Path
 
 import msgspec
 
@@ -23,6 +25,7 @@ from footplate.runtime.backend import HubBackend
 from footplate.runtime.hub import Hub
 from footplate.runtime.roster import Roster
 from footplate.runtime.services import Services
+from footplate.runtime.ulid import new_ulid
 
 
 class Kit:
@@ -76,10 +79,21 @@ class Kit:
             return (await self.services.projects.place(context.project, context.branch)).cwd
         return os.path.abspath(os.path.expanduser(self.settings.cwd or "."))  # noqa: PTH100, PTH111, ASYNC240 - no disk
 
+    async def outgoing(self, name: str, body: bytes) -> Path:
+        """A file to be sent, in a folder of its own that is gone when it is."""
+        path = self.services.data / "telegram-outgoing" / new_ulid() / name
+        await asyncio.to_thread(_keep, path, body)
+        return path
+
     async def say(self, key: str, place: Place, markdown: str) -> None:
         """Show a short message of our own, once per key."""
         rich = trim(render_markdown(markdown), TEXT_LIMIT)
         await self.outbox.put(f"n/{key}", place, Content(text=rich.text, entities=rich.entities))
+
+
+def _keep(path: Path, body: bytes) -> None:
+    path.parent.mkdir(mode=0o700, parents=True)
+    path.write_bytes(body)
 
 
 class Actor(msgspec.Struct, frozen=True):

@@ -69,10 +69,13 @@ class Menu:
         """A message as the engine understands it."""
         return restore_command(text, self._own) if text.startswith("/") else text
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """No more menus."""
-        for task in self._tasks:
+        tasks = tuple(self._tasks)
+        for task in tasks:
             task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
 
     async def show(self) -> None:
         """Put the menu up, unless it is the one that is up."""

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import tempfile
 import time
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 from footplate.errors import FootplateError
@@ -107,9 +105,7 @@ class RequestBoard:
         key = f"rp/{view.request.id}"
         if not is_long_plan(view.request) or view.state != "open" or await self._kit.outbox.seen(key):
             return
-        folder = Path(tempfile.mkdtemp(prefix="footplate-plan-"))
-        path = folder / "plan.md"
-        await asyncio.to_thread(path.write_text, view.request.plan, encoding="utf-8")
+        path = await self._kit.outgoing("plan.md", view.request.plan.encode())
         quiet = Place(chat=place.chat, topic=place.topic, silent=True)
         await self._kit.outbox.put(key, quiet, Content(text="the whole plan"), urgent=True, document=str(path))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import io
 import posixpath
-import tempfile
 import zipfile
 from pathlib import Path
 
@@ -119,7 +119,8 @@ class Transfer:
         settings = self._kit.settings.files
         clean = check_path(path, settings.deny_globs)
         folder = await self._folder(ordered)
-        found = await asyncio.to_thread(_pack, folder, clean, settings.deny_globs, settings.max_out_bytes)
+        name, body = await asyncio.to_thread(_pack, folder, clean, settings.deny_globs, settings.max_out_bytes)
+        found = await self._kit.outgoing(name, body)
         place = Place(chat=ordered.spot.chat, topic=ordered.spot.topic, reply_to=ordered.message.message_id)
         key = f"x/{ordered.spot.chat}-{ordered.message.message_id}"
         await self._kit.outbox.put(key, place, Content(text=clean[:1000]), urgent=True, document=str(found))
@@ -172,21 +173,17 @@ def _is_there(files: Files, path: str, body: bytes) -> bool:
         opened.close()
 
 
-def _pack(folder: str, path: str, denied: tuple[str, ...], limit: int) -> Path:
-    """The file, or the folder as an archive, in a place of its own."""
+def _pack(folder: str, path: str, denied: tuple[str, ...], limit: int) -> tuple[str, bytes]:
+    """The file, or the folder as an archive: its name and its bytes."""
     files = Files(Grounds.of(folder, (folder,)))
-    target = Path(tempfile.mkdtemp(prefix="footplate-file-")) / posixpath.basename(path)
+    name = posixpath.basename(path) or "files"
     if files.stat(path).entry_type == "directory":
-        target = target.with_name(f"{target.name}.zip")
-        _zip(files, folder, path, denied, limit, target)
-        return target
-    body = _read(files, path, limit)
-    target.write_bytes(body)
-    return target
+        return f"{name}.zip", _zip(files, folder, path, denied, limit)
+    return name, _read(files, path, limit)
 
 
-def _zip(files: Files, folder: str, path: str, denied: tuple[str, ...], limit: int, target: Path) -> None:
-    size, waiting = 0, [path]
+def _zip(files: Files, folder: str, path: str, denied: tuple[str, ...], limit: int) -> bytes:
+    size, waiting, target = 0, [path], io.BytesIO()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         while waiting:
             for entry in files.entries(waiting.pop()):
@@ -199,6 +196,7 @@ def _zip(files: Files, folder: str, path: str, denied: tuple[str, ...], limit: i
                 body = _read(files, inner, limit - size)
                 size += len(body)
                 archive.writestr(posixpath.relpath(inner, path), body)
+    return target.getvalue()
 
 
 def _read(files: Files, path: str, limit: int) -> bytes:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-import tempfile
 from pathlib import Path
 from typing import Final
 
 from footplate.errors import InvalidValue
+from footplate.events.base import ResumeToken
 from footplate.events.ids import PromptId, SessionId
 from footplate.interfaces.telegram.bot.content import Content, Place
 from footplate.interfaces.telegram.drawing.words import flat, money, shorten
@@ -81,8 +80,6 @@ class SessionCommands:
         return f"{line}\n  `{resume}`" if resume else line
 
     def _resume_line(self, row: SessionRow) -> str:
-        from footplate.events.base import ResumeToken  # noqa: PLC0415
-
         if row.engine_session_id is None:
             return ""
         return self._kit.roster.format_resume(ResumeToken(engine=row.engine, value=row.engine_session_id))
@@ -156,8 +153,5 @@ class SessionCommands:
         return ""
 
     async def _write(self, session: SessionId) -> Path:
-        folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="footplate-export-"))
-        path = folder / f"{session}.jsonl"
         lines = [line async for line in self._kit.hub.export(session)]
-        await asyncio.to_thread(path.write_bytes, b"".join(lines))
-        return path
+        return await self._kit.outgoing(f"{session}.jsonl", b"".join(lines))

@@ -1,0 +1,94 @@
+"""What `footplate agents` does and shows: the roster of this machine in words, installs with their progress."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Final
+
+import click
+
+from footplate.config.places import data_folder
+from footplate.config.settings import load_settings
+from footplate.engines.commands import with_agents
+from footplate.engines.receipts import find_receipt, receipts
+from footplate.errors import Conflict, FootplateError
+from footplate.host.process import Keeper
+from footplate.runtime.agents import AgentState, Roster
+
+FAILED: Final = 1
+
+
+def open_roster(environ: Mapping[str, str]) -> Roster:
+    """The agents of this machine. Raises `ConfigError`."""
+    return Roster(with_agents(load_settings(environ), environ), environ)
+
+
+def render_row(state: AgentState) -> str:
+    """One line: what it is, what is here of it, what it lacks."""
+    here = f"{state.version or 'installed'} ({state.origin})" if state.installed else "not installed"
+    lacks = [gap.what for gap in state.missing if gap.what != "not installed"]
+    return f"{state.id:<12} {here:<28} {'; '.join(lacks)}".rstrip()
+
+
+def render_state(state: AgentState) -> str:
+    """All about it, and what to do about what it lacks."""
+    rows = [
+        ("name", f"{state.title} ({state.id})"),
+        ("about", state.description),
+        ("sessions", "yes" if state.engine else "once it is installed"),
+        ("version", state.version),
+        ("program", state.program and f"{state.program} ({state.origin})"),
+        ("offered", state.offered and f"{state.offered}, {state.way}"),
+        ("known from", state.source),
+        ("problem", state.problem),
+    ]
+    lines = [f"{name:<11} {value}" for name, value in rows if value]
+    return "\n".join([*lines, *(f"missing     {gap.what}: {gap.advice}" for gap in state.missing)])
+
+
+async def install_each(environ: Mapping[str, str], agents: tuple[str, ...], *, version: str, again: bool) -> int:
+    """Install them one after the other; the exit code. Raises `UnknownEngine` before anything is done."""
+    roster = open_roster(environ)
+    states = [await roster.look(agent) for agent in agents]
+    wanted: list[str] = []
+    for state in states:
+        if state.installed and not again and version in ("", state.version):
+            click.echo(f"{state.id}: {state.version or 'a program'} is there: {state.program or 'part of Footplate'}")
+        else:
+            wanted.append(state.id)
+    return await _fetch(roster, environ, dict.fromkeys(wanted, version))
+
+
+async def update_each(environ: Mapping[str, str], agents: tuple[str, ...], *, latest: bool) -> int:
+    """Bring them, or all that we installed, to the version that is wanted; the exit code."""
+    roster = open_roster(environ)
+    wanted: dict[str, str] = {}
+    for agent in agents or tuple(receipt.offer.id for receipt in receipts(environ)):
+        state = await roster.look(agent)
+        receipt = find_receipt(environ, agent)
+        if receipt is None:
+            raise Conflict(f"{agent} was not installed by Footplate; update it where it comes from")
+        if latest or state.offered != receipt.version:
+            wanted[agent] = "latest" if latest else ""
+        else:
+            click.echo(f"{agent}: {receipt.version} is the one that is known to work")
+    return await _fetch(roster, environ, wanted)
+
+
+async def _fetch(roster: Roster, environ: Mapping[str, str], wanted: Mapping[str, str]) -> int:
+    code = 0
+    if not wanted:
+        return code
+    async with Keeper.start(state_dir=data_folder(environ)) as keeper:
+        for agent, version in wanted.items():
+            try:
+                await roster.install(agent, keeper, version=version, told=partial(_tell, agent))
+            except FootplateError as problem:
+                click.echo(f"footplate: {problem}", err=True)
+                code = FAILED
+    return code
+
+
+def _tell(agent: str, line: str) -> None:
+    click.echo(f"{agent}: {line}")

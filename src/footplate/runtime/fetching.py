@@ -1,0 +1,106 @@
+"""Fetching from the web: a text at once, a file to the disk, tried again where it broke off."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import logging
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from footplate.errors import FetchFailed
+from footplate.version import __version__
+
+TIMEOUT_S: Final = 60.0
+CHUNK: Final = 256 * 1024
+TEXT_LIMIT: Final = 32 * 1024 * 1024
+WAITS: Final = (0.0, 0.5, 2.0)
+"""How long to wait before each try."""
+
+log = logging.getLogger(__name__)
+Told = Callable[[str], None]
+
+
+def fetch_text(address: str, headers: Mapping[str, str] | None = None, *, timeout_s: float = TIMEOUT_S) -> bytes:
+    """What is at the address, or in the file of that name. Raises `FetchFailed`. Blocking."""
+    if not address.startswith(("http://", "https://")):
+        try:
+            return Path(address.removeprefix("file://")).read_bytes()
+        except OSError as problem:
+            raise FetchFailed(address, problem.strerror or str(problem)) from problem
+    try:
+        with urllib.request.urlopen(_request(address, headers), timeout=timeout_s) as answer:
+            return bytes(answer.read(TEXT_LIMIT))
+    except (OSError, http.client.HTTPException, ValueError) as problem:
+        raise FetchFailed(address, _reason(problem)) from problem
+
+
+def fetch_file(address: str, target: Path, *, sha256: str = "", told: Told = lambda _: None) -> None:
+    """Download to a file, going on where a try broke off. Raises `FetchFailed`, and leaves nothing then. Blocking."""
+    part = target.with_name(f"{target.name}.part")
+    part.unlink(missing_ok=True)
+    reason = ""
+    for wait in WAITS:
+        time.sleep(wait)
+        try:
+            _download(address, part, told)
+        except (OSError, http.client.HTTPException, ValueError) as problem:
+            reason = _reason(problem)
+            if isinstance(problem, urllib.error.HTTPError) and problem.code < 500 and problem.code != 416:
+                break
+            told(f"the download broke off: {reason}; trying again")
+            continue
+        found = _checksum(part)
+        if sha256 and found != sha256.lower():
+            part.unlink()
+            reason = f"its checksum is {found}, not {sha256}"
+            told(f"{reason}; trying again")
+            continue
+        part.replace(target)
+        return
+    part.unlink(missing_ok=True)
+    raise FetchFailed(address, reason)
+
+
+def _download(address: str, part: Path, told: Told) -> None:
+    have = part.stat().st_size if part.exists() else 0
+    headers = {"range": f"bytes={have}-"} if have else {}
+    with urllib.request.urlopen(_request(address, headers), timeout=TIMEOUT_S) as answer:
+        if answer.status != 206:
+            have = 0
+        length = answer.headers.get("content-length")
+        whole = have + int(length) if length else 0
+        step, shown = max(whole // 10, 1), 0
+        with part.open("ab" if have else "wb") as file:
+            while chunk := answer.read(CHUNK):
+                file.write(chunk)
+                have += len(chunk)
+                if whole and have // step > shown:
+                    shown = have // step
+                    told(f"{have * 100 // whole} % of {whole / 1e6:.1f} MB")
+    if whole and have < whole:
+        raise OSError(f"{have} of {whole} bytes came")
+
+
+def _checksum(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _request(address: str, headers: Mapping[str, str] | None) -> urllib.request.Request:
+    if not address.startswith(("http://", "https://")):
+        raise ValueError(f"{address!r} is no http or https address")
+    return urllib.request.Request(address, headers={"user-agent": f"footplate/{__version__}", **(headers or {})})
+
+
+def _reason(problem: Exception) -> str:
+    if isinstance(problem, urllib.error.URLError) and not isinstance(problem, urllib.error.HTTPError):
+        return str(problem.reason)
+    return str(problem) or type(problem).__name__

@@ -1,0 +1,104 @@
+"""The models that a provider lists for a key that is at hand: Anthropic, OpenAI and its like, Gemini. Blocking."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import msgspec
+
+from footplate.engines.known_models import KnownModel
+from footplate.errors import FetchFailed
+from footplate.runtime.fetching import fetch_text
+
+PAGE: Final = 1000
+PAGES: Final = 20
+WAIT_S: Final = 20.0
+
+
+class _Model(msgspec.Struct, frozen=True):
+    """A model in any of the lists; each provider fills other fields."""
+
+    id: str = ""
+    name: str = ""
+    display_name: str = ""
+    max_input_tokens: int | None = None
+    max_tokens: int | None = None
+    context_window: int | None = None
+    max_output_tokens: int | None = None
+    shown: str = msgspec.field(default="", name="displayName")
+    reads: int | None = msgspec.field(default=None, name="inputTokenLimit")
+    writes: int | None = msgspec.field(default=None, name="outputTokenLimit")
+
+    def known(self) -> KnownModel:
+        """In our words."""
+        return KnownModel(
+            id=self.id or self.name.removeprefix("models/"),
+            label=self.display_name or self.shown,
+            context=self.max_input_tokens or self.context_window or self.reads,
+            output=self.max_output_tokens or self.max_tokens or self.writes,
+        )
+
+
+class _Page(msgspec.Struct, frozen=True):
+    data: tuple[_Model, ...] = ()
+    models: tuple[_Model, ...] = ()
+    has_more: bool = False
+    last_id: str | None = None
+
+
+def ask_provider(engine: str, environ: Mapping[str, str]) -> tuple[KnownModel, ...]:
+    """The models of the provider behind an engine; none where no key is at hand. Raises `FetchFailed`."""
+    ask = _ASKS.get(engine)
+    return ask(environ) if ask is not None else ()
+
+
+def _anthropic(environ: Mapping[str, str]) -> tuple[KnownModel, ...]:
+    key, token = environ.get("ANTHROPIC_API_KEY", ""), environ.get("ANTHROPIC_AUTH_TOKEN", "")
+    if not key and not token:
+        return ()
+    base = environ.get("ANTHROPIC_BASE_URL", "https://api.anthropic.com").rstrip("/")
+    login = {"x-api-key": key} if key else {"authorization": f"Bearer {token}"}
+    headers = {"anthropic-version": "2023-06-01", **login}
+    found: list[KnownModel] = []
+    after = ""
+    for _ in range(PAGES):
+        page = _read(f"{base}/v1/models?beta=true&limit={PAGE}{after}", headers)
+        found += [each.known() for each in page.data]
+        if not page.has_more or not page.last_id:
+            break
+        after = f"&after_id={page.last_id}"
+    return tuple(found)
+
+
+def _openai(environ: Mapping[str, str]) -> tuple[KnownModel, ...]:
+    key = environ.get("OPENAI_API_KEY") or environ.get("CODEX_API_KEY")
+    if not key:
+        return ()
+    base = environ.get("OPENAI_BASE_URL", "https://api.openai.com/v1").rstrip("/")
+    page = _read(f"{base}/models", {"authorization": f"Bearer {key}"})
+    return tuple(each.known() for each in page.data)
+
+
+def _gemini(environ: Mapping[str, str]) -> tuple[KnownModel, ...]:
+    key = environ.get("GEMINI_API_KEY")
+    if not key:
+        return ()
+    base = environ.get("GOOGLE_GEMINI_BASE_URL", "https://generativelanguage.googleapis.com").rstrip("/")
+    page = _read(f"{base}/v1beta/models?pageSize={PAGE}", {"x-goog-api-key": key})
+    return tuple(each.known() for each in page.models)
+
+
+def _read(address: str, headers: Mapping[str, str]) -> _Page:
+    try:
+        return msgspec.json.decode(fetch_text(address, headers, timeout_s=WAIT_S), type=_Page)
+    except msgspec.MsgspecError as problem:
+        raise FetchFailed(address, f"not a list of models: {problem}") from problem
+
+
+_ASKS: Final[dict[str, Callable[[Mapping[str, str]], tuple[KnownModel, ...]]]] = {
+    "claude": _anthropic,
+    "codex": _openai,
+    "qwen": _openai,
+    "gemini": _gemini,
+}

@@ -1,0 +1,36 @@
+"""How a process for a session is started: its spec, its log so far and the settings as an engine's options. Pure."""
+
+from __future__ import annotations
+
+import msgspec
+
+from footplate.config.settings import Settings, common_settings
+from footplate.engines.base import Options
+from footplate.events.view import SessionView
+from footplate.host.sandbox import read_sandbox
+from footplate.runtime.limits import Spent, agent_resources, remaining_money
+from footplate.runtime.spec import SessionSpec
+
+
+def starting_options(spec: SessionSpec, view: SessionView, settings: Settings, spent: Spent) -> Options:
+    """The options of the session's next process; what was chosen since it was opened is in the view."""
+    common = common_settings(settings, spec.engine)
+    return Options(
+        **msgspec.structs.asdict(spec.extras),
+        cwd=spec.cwd,
+        model=view.model or spec.model,
+        mode=view.mode or spec.mode,
+        effort=spec.effort,
+        resume=view.resume.value if view.resume is not None else None,
+        fork=spec.fork and not view.turns,
+        asks=True,
+        partial=True,
+        first_turn=len(view.turns) + 1,
+        grants=tuple(rule.engine_rule for rule in view.rules if rule.engine_rule is not None),
+        max_budget_usd=remaining_money(spec.limits, spent),
+        env=spec.env,
+        profile=spec.profile,
+        json_schema=spec.output_schema,
+        sandbox=read_sandbox(common),
+        resources=agent_resources(spec.limits, common),
+    )

@@ -1,0 +1,133 @@
+"""`footplate agents doctor`: a drill of each installed agent, and what is new in what it says."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Final
+
+import click
+import msgspec
+
+from footplate.config.places import data_folder
+from footplate.config.settings import Settings, load_settings
+from footplate.engines.commands import with_agents
+from footplate.engines.distribution import Offer
+from footplate.errors import ConfigError, EngineNotFound, FootplateError, RequestError
+from footplate.host.environment import build_environment
+from footplate.host.process import Keeper
+from footplate.runtime.agents import AgentState, Roster
+from footplate.runtime.greeting import greet
+from footplate.testing.drill import DRILLS, Step, drill
+from footplate.testing.shapes import read_known, unknown
+
+FAILED: Final = 1
+USAGE: Final = 2
+
+
+class Examined(msgspec.Struct, frozen=True, kw_only=True):
+    """What was found out about one agent. `new` are kinds of lines and fields that we have never seen of it."""
+
+    agent: str
+    version: str
+    ok: bool
+    steps: tuple[Step, ...]
+    unparsed: tuple[str, ...] = ()
+    new: tuple[str, ...] = ()
+    lines: int = 0
+
+
+def known_shapes(engine: str) -> frozenset[str] | None:
+    """What is known of the lines of an engine; None where nothing was written down."""
+    file = files("footplate.testing").joinpath("known_shapes", f"{engine}.txt")
+    return read_known(file.read_text(encoding="utf-8")) if file.is_file() else None
+
+
+async def examine_agent(
+    state: AgentState, offer: Offer | None, environ: Mapping[str, str], settings: Settings
+) -> Examined:
+    """Drill an agent; one that has no drill is greeted."""
+    if state.id not in DRILLS:
+        return await _greet(state, offer, environ)
+    found = await drill(state.id, environ, settings)
+    known = known_shapes(state.id)
+    new = unknown(found.lines, known) if known is not None else ()
+    return Examined(
+        agent=state.id,
+        version=found.version,
+        ok=found.ok,
+        steps=found.steps,
+        unparsed=found.unparsed,
+        new=new,
+        lines=len(found.lines),
+    )
+
+
+async def _greet(state: AgentState, offer: Offer | None, environ: Mapping[str, str]) -> Examined:
+    if offer is None:
+        step = Step(
+            name="greeting", ok=False, problem="there is no drill for it, and nothing is known of how to greet it"
+        )
+        return Examined(agent=state.id, version=state.version, ok=False, steps=(step,))
+    async with Keeper.start(state_dir=data_folder(environ)) as keeper:
+        env = build_environment(environ, allow=offer.passed, extra=offer.env)
+        greeted = await greet(keeper, (state.program, *offer.args), env, offer.wire)
+    step = Step(name="greeting", ok=not greeted.refused, problem=greeted.refused)
+    return Examined(agent=state.id, version=state.version or greeted.version, ok=step.ok, steps=(step,))
+
+
+def render(found: Examined) -> str:
+    """How it went, for people."""
+    lines = [f"{'ok  ' if found.ok else 'FAIL'}  {found.agent} {found.version}".rstrip()]
+    for step in found.steps:
+        took = f" ({step.seconds:g} s)" if step.seconds else ""
+        lines.append(f"      {step.name}: {'ok' if step.ok else step.problem}{took}")
+    lines += [f"      a line that we cannot read: {reason}" for reason in found.unparsed]
+    lines += [f"      new: {path}" for path in found.new]
+    if found.lines and not found.new:
+        lines.append(f"      nothing new in {found.lines} lines")
+    return "\n".join(lines)
+
+
+@click.command("doctor", short_help="Drill installed agents on a scripted model.")
+@click.argument("agents", nargs=-1, metavar="[AGENT...]")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.option("--strict", is_flag=True, help="What is new counts as a failure, too.")
+def doctor_command(agents: tuple[str, ...], as_json: bool, strict: bool) -> None:
+    """Drill installed agents: a permission, a question, an interrupt and a resume on a scripted model.
+
+    No key is used and nothing leaves the machine. Reported are also the kinds of lines and the fields that
+    nobody has seen before in what the agent says: the early warning when it changes. Agents without a drill
+    are greeted. Without a name: every agent that is installed. Exit code 1 when a step fails.
+
+    \b
+    Example:
+      footplate agents doctor claude
+    """
+    environ = dict(os.environ)
+    try:
+        found = asyncio.run(_examine(agents, environ))
+    except FootplateError as problem:
+        click.echo(f"footplate: {problem}", err=True)
+        sys.exit(USAGE if isinstance(problem, RequestError | ConfigError) else FAILED)
+    ok = all(each.ok and not (strict and each.new) for each in found)
+    if as_json:
+        click.echo(msgspec.json.encode({"ok": ok, "agents": found}))
+    else:
+        for each in found:
+            click.echo(render(each))
+    sys.exit(0 if ok else FAILED)
+
+
+async def _examine(agents: tuple[str, ...], environ: Mapping[str, str]) -> list[Examined]:
+    settings = with_agents(load_settings(environ), environ)
+    roster = Roster(settings, environ)
+    states = [await roster.look(agent) for agent in agents] or [each for each in await roster.list() if each.installed]
+    for state in states:
+        if not state.installed:
+            raise EngineNotFound(state.id, state.id, f"run `footplate agents install {state.id}`")
+    offers = await roster.offers()
+    return [await examine_agent(state, offers.get(state.id), environ, settings) for state in states]

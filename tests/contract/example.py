@@ -1,0 +1,27 @@
+"""The example package of `examples/`, installed by pip into a folder of its own and put on the path of this process."""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import subprocess
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "footplate-tally"
+
+
+@cache
+def install_example() -> Path:
+    """Install it, once per process; the folder. A change of the package is not seen in between."""
+    folder = Path(tempfile.mkdtemp(prefix="footplate-example-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    source = folder / "source"
+    shutil.copytree(EXAMPLE, source)  # a build leaves nothing in the repository
+    flags = ("--quiet", "--no-deps", "--no-build-isolation", "--disable-pip-version-check", "--target")
+    argv = [sys.executable, "-m", "pip", "install", *flags, str(folder / "site"), str(source)]
+    subprocess.run(argv, check=True, timeout=120, capture_output=True)
+    sys.path.append(str(folder / "site"))
+    return folder / "site"
