@@ -138,7 +138,7 @@ def test_the_exit_code_says_how_it_went(env: dict[str, str], arguments: list[str
 
 
 def test_bad_usage_names_the_value_and_what_to_do(env: dict[str, str]) -> None:
-    assert "known engines: claude, codex, mock" in _run(env, "run", "--engine", "nobody", "hi").stderr
+    assert "known engines: claude, codex" in _run(env, "run", "--engine", "nobody", "hi").stderr
     assert "'two words'" in _run(env, "run", "--engine", "mock", "--resume", "two words", "hi").stderr
 
 
@@ -158,8 +158,8 @@ def test_a_session_goes_on_by_its_resume_line(env: dict[str, str]) -> None:
 
 def test_on_a_terminal_a_clock_ticks_while_the_agent_is_silent(env: dict[str, str]) -> None:
     terminal = Terminal(env, "run", "--engine", "mock", "hang")
-    terminal.read_until("0.4s ·")
-    terminal.read_until("1.0s ·")
+    terminal.read_until("0 steps · thinking")
+    terminal.read_until("⠴ ")
     terminal.process.send_signal(signal.SIGINT)
     assert terminal.finish() == 130
     assert "interrupting (Ctrl-C again to kill)" in terminal.seen

@@ -44,17 +44,15 @@ from footplate.engines.acp.requests import Requests
 from footplate.engines.acp.session import SessionState
 from footplate.engines.acp.settle import Turn
 from footplate.engines.acp.translate import MisplacedError, Translator
-from footplate.engines.base import Options, Reaction
+from footplate.engines.base import Options
+from footplate.engines.rpc import RpcLines
 from footplate.engines.standing import Standing
 from footplate.events.commands import AnswerRequest
 from footplate.events.ids import EngineSessionId, RequestId
-from footplate.events.model import Denial, EngineAttached, Event, Notice, Unparsed
+from footplate.events.model import Denial, EngineAttached, Event, Notice
 from footplate.events.requests import Reply
 from footplate.events.tools import ToolOutcome
-from footplate.host.lines import BadLine, Block, decode_block
-
-RAW_LIMIT: Final = 64 * 1024
-"""How much of a line that we cannot read is kept; its whole size is told beside it."""
+from footplate.host.lines import Block
 
 TURN_UPDATES: Final = (AgentMessageChunk, AgentThoughtChunk, UserMessageChunk, ToolCall, ToolCallChange, Plan)
 UNPLACED: Final = (
@@ -80,12 +78,11 @@ class CancelRequest(msgspec.Struct, frozen=True, rename="camel"):
     request_id: RpcId
 
 
-class Incoming:
+class Incoming(RpcLines):
     """The agent's side of the wire, folded into events; answers that need no person go out at once."""
 
     def __init__(self, engine: str, options: Options) -> None:
-        self.events: list[Event] = []
-        self.frames: list[bytes] = []
+        super().__init__()
         self.session = EngineSessionId("")
         self.state = SessionState(fresh=options.resume is None)
         self.translator = Translator()
@@ -94,13 +91,6 @@ class Incoming:
         self._options = options
         self._requests = Requests()
         self._held: list[Event] = []
-        self._at = (Block(), 0)
-
-    def react(self) -> Reaction:
-        """What has gathered since the last time."""
-        reaction = Reaction(events=self.events, frames=tuple(self.frames))
-        self.events, self.frames = [], []
-        return reaction
 
     def attach(self, attached: EngineAttached) -> None:
         """The session exists; what the agent told of it before comes after that."""
@@ -173,33 +163,13 @@ class Incoming:
 
     def feed(self, block: Block) -> Iterator[Envelope]:
         """Take every line; gives out the responses, in order, for whoever asked."""
-        frames = decode_block(jsonrpc.envelope_decoder, block.lines)
-        for place, frame in enumerate(frames):
-            self._at = (block, place)
-            if isinstance(frame, BadLine):
-                self._keep_raw(frame.raw, frame.reason)
-                continue
-            match frame.kind:
-                case "response":
-                    yield frame
-                case "notification":
-                    self._notification(frame)
-                case "request":
-                    self._request(frame)
-                case "invalid":
-                    self.keep("not a JSON-RPC message")
-        for oversize in block.oversize:
-            head = oversize.head.decode(errors="replace")
-            self.events.append(Unparsed(raw=head, reason="the line is too long", size=oversize.size))
-
-    def keep(self, reason: str) -> None:
-        """Keep the line that is being read as it came: it has no meaning for us."""
-        block, place = self._at
-        self._keep_raw([line for line in block.lines.split(b"\n") if line.strip()][place], reason)
-
-    def _keep_raw(self, raw: bytes, reason: str) -> None:
-        text = raw[:RAW_LIMIT].decode(errors="replace")
-        self.events.append(Unparsed(raw=text, reason=reason, size=len(raw)))
+        for frame in self.read(block):
+            if frame.kind == "response":
+                yield frame
+            elif frame.kind == "notification":
+                self._notification(frame)
+            else:
+                self._request(frame)
 
     def _notification(self, envelope: Envelope) -> None:
         params = envelope.params if envelope.params is not None else b"null"

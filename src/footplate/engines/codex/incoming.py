@@ -10,7 +10,7 @@ import msgspec
 from footplate.acp import jsonrpc
 from footplate.acp.jsonrpc import Envelope, RpcId
 from footplate.acp.schema.asking import CreateElicitationRequest
-from footplate.engines.base import Options, Reaction
+from footplate.engines.base import Options
 from footplate.engines.codex.control import (
     NAME,
     TOOLS,
@@ -37,26 +37,24 @@ from footplate.engines.codex.wire import (
     item_decoder,
     told_decoder,
 )
+from footplate.engines.rpc import RpcLines
 from footplate.errors import InvalidValue
 from footplate.events.commands import AnswerRequest
 from footplate.events.ids import EngineSessionId, RequestId, ToolCallId
 from footplate.events.model import (
     Denial,
-    Event,
     ModelChanged,
     Notice,
     RequestApplied,
     RequestOpened,
     RequestWithdrawn,
     TitleChanged,
-    Unparsed,
     UsageReported,
 )
 from footplate.events.requests import Deny
 from footplate.events.tools import ToolOutcome
-from footplate.host.lines import BadLine, Block, decode_block
+from footplate.host.lines import Block
 
-RAW_LIMIT: Final = 64 * 1024
 IGNORED: Final = frozenset(
     {
         "account/rateLimits/updated",
@@ -89,12 +87,11 @@ IGNORED: Final = frozenset(
 """What says nothing that another message does not say: states, echoes of our own settings, the sum of all diffs."""
 
 
-class Incoming:
+class Incoming(RpcLines):
     """The agent's side of the wire, folded into events; answers that need no person go out at once."""
 
     def __init__(self, options: Options) -> None:
-        self.events: list[Event] = []
-        self.frames: list[bytes] = []
+        super().__init__()
         self.thread = EngineSessionId("")
         self.translator = Translator()
         self.turn: Turn | None = None
@@ -102,13 +99,6 @@ class Incoming:
         """The end of the turn, once it was told."""
         self._options = options
         self._requests: dict[RequestId, Open] = {}
-        self._at = (Block(), 0)
-
-    def react(self) -> Reaction:
-        """What has gathered since the last time."""
-        reaction = Reaction(events=self.events, frames=tuple(self.frames))
-        self.events, self.frames = [], []
-        return reaction
 
     def attach(self, thread: EngineSessionId) -> None:
         """This is the thread that we drive."""
@@ -118,35 +108,14 @@ class Incoming:
 
     def feed(self, block: Block) -> Iterator[Envelope]:
         """Take every line; gives out the responses, and the end of a turn as a notification, in order."""
-        frames = decode_block(jsonrpc.envelope_decoder, block.lines)
-        for place, frame in enumerate(frames):
-            self._at = (block, place)
-            if isinstance(frame, BadLine):
-                self._keep_raw(frame.raw, frame.reason)
+        for frame in self.read(block):
+            if frame.kind == "request":
+                self._request(frame)
                 continue
-            match frame.kind:
-                case "response":
-                    yield frame
-                case "notification":
-                    self._notification(frame)
-                    if self.ended is not None:
-                        yield frame
-                case "request":
-                    self._request(frame)
-                case "invalid":
-                    self.keep("not a JSON-RPC message")
-        for oversize in block.oversize:
-            head = oversize.head.decode(errors="replace")
-            self.events.append(Unparsed(raw=head, reason="the line is too long", size=oversize.size))
-
-    def keep(self, reason: str) -> None:
-        """Keep the line that is being read as it came: it has no meaning for us."""
-        block, place = self._at
-        self._keep_raw([line for line in block.lines.split(b"\n") if line.strip()][place], reason)
-
-    def _keep_raw(self, raw: bytes, reason: str) -> None:
-        text = raw[:RAW_LIMIT].decode(errors="replace")
-        self.events.append(Unparsed(raw=text, reason=reason, size=len(raw)))
+            if frame.kind == "notification":
+                self._notification(frame)
+            if frame.kind == "response" or self.ended is not None:
+                yield frame
 
     def _notification(self, envelope: Envelope) -> None:
         method = envelope.method or ""
