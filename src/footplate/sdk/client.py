@@ -53,7 +53,7 @@ class Client:
 
     def __init__(self, wire: Wire, service: LocalService | None = None) -> None:
         """Over an open wire; `connect` and `start` make one."""
-        self.wire = wire
+        self._wire = wire
         self.files = Files(wire)
         self.processes = Processes(wire)
         self._service = service
@@ -124,6 +124,11 @@ class Client:
             return client
 
         return Opening(begin)
+
+    @property
+    def wire(self) -> Wire:
+        """The way to the service, for calls that have no method here."""
+        return self._wire
 
     async def service(self) -> ServiceInfo:
         """What the service is, and what the token may do."""

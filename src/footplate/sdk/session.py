@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -42,20 +42,40 @@ from footplate.sdk.stream import Stream
 from footplate.sdk.turns import TurnRun
 from footplate.sdk.wire import Wire
 
-if TYPE_CHECKING:
-    from footplate.sdk.client import Client
-
 Content = str | Sequence[ContentBlock]
 When = Literal["queue", "steer", "now"]
 EventListener = Callable[[ReadEnvelope], None]
 
 
+class Service(Protocol):
+    """What a session needs of its client."""
+
+    @property
+    def wire(self) -> Wire:
+        """The way to the service."""
+        ...
+
+    async def request(self, request: RequestId) -> RequestInfo:
+        """One request, whole."""
+        ...
+
+    def adopt(self, info: SessionInfo) -> Session:
+        """The object for a session."""
+        ...
+
+    async def raw_send_session_method(
+        self, session: str, method: str, params: Mapping[str, object] | None = None
+    ) -> object:
+        """Send a session's agent a message of the protocol."""
+        ...
+
+
 class Session:
     """One session of a service. It lives in the service; this object may come and go."""
 
-    def __init__(self, client: Client, info: SessionInfo) -> None:
+    def __init__(self, client: Service, info: SessionInfo) -> None:
         self._client = client
-        self._wire: Wire = client.wire
+        self._wire = client.wire
         self._info = info
         self._path = f"/api/sessions/{info.id}"
         self._feed = Feed(self._wire, info.id)
