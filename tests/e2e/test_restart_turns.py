@@ -12,6 +12,7 @@ import pytest
 from footplate.events import model as m
 from footplate.events.ids import SessionId
 from footplate.events.requests import Allow
+from footplate.host.channel import VERSION
 from footplate.host.keepers import connect
 from footplate.host.sweep import read_records
 from footplate.testing.invariants import check_log
@@ -194,8 +195,8 @@ async def test_a_newer_version_takes_over(lives: Lives, world: World, tmp_path: 
     await asyncio.to_thread(shutil.copytree, ROOT / "src", newer)
     wire = newer / "footplate" / "host" / "channel.py"
     text = wire.read_text()
-    assert "\nVERSION = 1 " in text
-    wire.write_text(text.replace("\nVERSION = 1 ", "\nVERSION = 2 "))
+    assert f"\nVERSION = {VERSION} " in text
+    wire.write_text(text.replace(f"\nVERSION = {VERSION} ", f"\nVERSION = {VERSION + 1} "))
     first = await lives.begin()
     session = await first.prompt(script(tool("Bash", {"command": GATE}), "It said: $LAST"))
     request = await first.asked(session)
@@ -206,7 +207,7 @@ async def test_a_newer_version_takes_over(lives: Lives, world: World, tmp_path: 
     other = await second.prompt(script("New here."))
     assert (await settle(second, other)).answer == "New here."
     versions = {record.version for record in read_records(Path(world.env["FOOTPLATE_DATA_DIR"])) if record.alive()}
-    assert versions == {1, 2}
+    assert versions == {VERSION, VERSION + 1}
     (world.work / "gate").touch()
     assert (await settle(second, session)).answer == "It said: hello"
     assert runs(world) == 1

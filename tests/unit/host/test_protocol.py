@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from footplate.host.channel import Channel, close_all
+from footplate.host.channel import OLDEST, VERSION, Channel, close_all
 
 from .conftest import ENV, SOURCE
 
@@ -67,12 +67,12 @@ def keeper(*argv: str) -> Iterator[Talk]:
 def test_each_side_says_hello_with_its_version() -> None:
     with keeper() as talk:
         hello = talk.hear()
-        assert (hello["type"], hello["v"], hello["min"]) == ("hello", 1, 1)
-        talk.say("hello", v=2)
+        assert (hello["type"], hello["v"], hello["min"]) == ("hello", VERSION, OLDEST)
+        talk.say("hello", v=VERSION + 1)
         assert talk.hear() == {
             "type": "refused",
             "id": None,
-            "reason": "ValueError: versions 1 to 1 are spoken here, not 2 to 2",
+            "reason": f"ValueError: versions {OLDEST} to {VERSION} are spoken here, not {VERSION + 1} to {VERSION + 1}",
         }
 
 

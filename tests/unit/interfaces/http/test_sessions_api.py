@@ -294,7 +294,7 @@ async def test_what_is_asked_about_a_session_is_answered_or_refused_clearly(
         ({"engine": "mock", "cwd": "/no/such/folder"}, 400, "invalid_request"),
         ({"engine": "mock", "cwd": "relative"}, 400, "invalid_request"),
         ({"engine": "mock", "cwd": "/", "mode": "nonsense"}, 400, "invalid_request"),
-        ({"engine": "mock"}, 422, "invalid_request"),
+        ({"engine": "mock"}, 400, "invalid_request"),
         ({"engine": "mock", "cwd": "/", "limits": {"turns": 0}}, 422, "invalid_request"),
         ({"engine": "mock", "cwd": "/", "surprise": 1}, 422, "invalid_request"),
     ],
