@@ -27,8 +27,12 @@ found.mode = (await session.getModes()).currentModeId;
 await session.setMode("default");
 const models = (await session.getConfigOptions()).find((option) => option.category === "model");
 await session.setModel(models.options[1].value);
-found.model = (await session.getConfigOptions()).find((option) => option.category === "model").currentValue;
 found.wantedModel = models.options[1].value;
+// The SDK takes updates from one connection and answers from another: an update of before may come to it last, until the next.
+for (let left = 100; left > 0 && found.model !== found.wantedModel; left -= 1) {
+  found.model = (await session.getConfigOptions()).find((option) => option.category === "model").currentValue;
+  if (found.model !== found.wantedModel) await new Promise((done) => setTimeout(done, 50));
+}
 found.noMode = await session.setMode("nonsense").then(() => "set", (error) => error.name);
 
 const again = await client.resumeSession(session.id);
