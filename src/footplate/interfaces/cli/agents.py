@@ -113,7 +113,8 @@ def info_command(agent: str, as_json: bool) -> None:
 @click.argument("agents", nargs=-1, required=True, metavar="AGENT...")
 @click.option("--version", default="", metavar="V", help="That version, or `latest`; default: the one known to work.")
 @click.option("--reinstall", is_flag=True, help="Also when it is there already.")
-def install_command(agents: tuple[str, ...], version: str, reinstall: bool) -> None:
+@click.option("--json", "as_json", is_flag=True, help="One JSON object at the end; progress goes to standard error.")
+def install_command(agents: tuple[str, ...], version: str, reinstall: bool, as_json: bool) -> None:
     """Install agents into the data folder.
 
     Each is fetched beside what is there, greeted, and put in force only when it answers. One that is on the PATH
@@ -121,28 +122,33 @@ def install_command(agents: tuple[str, ...], version: str, reinstall: bool) -> N
     """
     from footplate.interfaces.cli.roster import install_each  # noqa: PLC0415
 
-    sys.exit(run(lambda: install_each(os.environ, agents, version=version, again=reinstall)))
+    sys.exit(run(lambda: install_each(os.environ, agents, version=version, again=reinstall, as_json=as_json)))
 
 
 @agents_group.command("update")
 @click.argument("agents", nargs=-1, metavar="[AGENT...]")
 @click.option("--latest", is_flag=True, help="To the newest that there is, not to the one known to work.")
-def update_command(agents: tuple[str, ...], latest: bool) -> None:
+@click.option("--json", "as_json", is_flag=True, help="One JSON object at the end; progress goes to standard error.")
+def update_command(agents: tuple[str, ...], latest: bool, as_json: bool) -> None:
     """Bring our installs to the version that is known to work, or to the newest; without a name all of them."""
     from footplate.interfaces.cli.roster import update_each  # noqa: PLC0415
 
-    sys.exit(run(lambda: update_each(os.environ, agents, latest=latest)))
+    sys.exit(run(lambda: update_each(os.environ, agents, latest=latest, as_json=as_json)))
 
 
 @agents_group.command("remove")
 @click.argument("agents", nargs=-1, required=True, metavar="AGENT...")
-def remove_command(agents: tuple[str, ...]) -> None:
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def remove_command(agents: tuple[str, ...], as_json: bool) -> None:
     """Remove agents that Footplate has installed; what is on the PATH is left alone."""
-    from footplate.interfaces.cli.roster import open_roster  # noqa: PLC0415
+    from footplate.interfaces.cli.roster import open_roster, show_states  # noqa: PLC0415
 
     async def work() -> None:
         for agent in agents:
             await open_roster(os.environ).remove(agent)
-            click.echo(f"{agent}: removed")
+            if not as_json:
+                click.echo(f"{agent}: removed")
+        if as_json:
+            await show_states(os.environ, agents)
 
     run(work)

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Final
 
 import click
+import msgspec
 
 from footplate.config.places import data_folder
 from footplate.config.settings import load_settings
@@ -47,24 +48,33 @@ def render_state(state: AgentState) -> str:
     return "\n".join([*lines, *(f"missing     {gap.what}: {gap.advice}" for gap in state.missing)])
 
 
-async def install_each(environ: Mapping[str, str], agents: tuple[str, ...], *, version: str, again: bool) -> int:
+async def install_each(
+    environ: Mapping[str, str], agents: tuple[str, ...], *, version: str, again: bool, as_json: bool = False
+) -> int:
     """Install them one after the other; the exit code. Raises `UnknownEngine` before anything is done."""
     roster = open_roster(environ)
     states = [await roster.look(agent) for agent in agents]
     wanted: list[str] = []
     for state in states:
         if state.installed and not again and version in ("", state.version):
-            click.echo(f"{state.id}: {state.version or 'a program'} is there: {state.program or 'part of Footplate'}")
+            there = f"{state.version or 'a program'} is there: {state.program or 'part of Footplate'}"
+            _tell(state.id, there, beside=as_json)
         else:
             wanted.append(state.id)
-    return await _fetch(roster, environ, dict.fromkeys(wanted, version))
+    code = await _fetch(roster, environ, dict.fromkeys(wanted, version), beside=as_json)
+    if as_json:
+        await show_states(environ, agents)
+    return code
 
 
-async def update_each(environ: Mapping[str, str], agents: tuple[str, ...], *, latest: bool) -> int:
+async def update_each(
+    environ: Mapping[str, str], agents: tuple[str, ...], *, latest: bool, as_json: bool = False
+) -> int:
     """Bring them, or all that we installed, to the version that is wanted; the exit code."""
     roster = open_roster(environ)
     wanted: dict[str, str] = {}
-    for agent in agents or tuple(receipt.offer.id for receipt in receipts(environ)):
+    named = agents or tuple(receipt.offer.id for receipt in receipts(environ))
+    for agent in named:
         state = await roster.look(agent)
         receipt = find_receipt(environ, agent)
         if receipt is None:
@@ -72,23 +82,34 @@ async def update_each(environ: Mapping[str, str], agents: tuple[str, ...], *, la
         if latest or state.offered != receipt.version:
             wanted[agent] = "latest" if latest else ""
         else:
-            click.echo(f"{agent}: {receipt.version} is the one that is known to work")
-    return await _fetch(roster, environ, wanted)
+            _tell(agent, f"{receipt.version} is the one that is known to work", beside=as_json)
+    code = await _fetch(roster, environ, wanted, beside=as_json)
+    if as_json:
+        await show_states(environ, named)
+    return code
 
 
-async def _fetch(roster: Roster, environ: Mapping[str, str], wanted: Mapping[str, str]) -> int:
+async def show_states(environ: Mapping[str, str], agents: tuple[str, ...]) -> None:
+    """How they stand now, as one JSON object."""
+    roster = open_roster(environ)
+    states = [await roster.look(agent) for agent in agents]
+    click.echo(msgspec.json.encode({"agents": states}))
+
+
+async def _fetch(roster: Roster, environ: Mapping[str, str], wanted: Mapping[str, str], *, beside: bool) -> int:
     code = 0
     if not wanted:
         return code
     async with Keeper.start(state_dir=data_folder(environ)) as keeper:
         for agent, version in wanted.items():
             try:
-                await roster.install(agent, keeper, version=version, told=partial(_tell, agent))
+                await roster.install(agent, keeper, version=version, told=partial(_tell, agent, beside=beside))
             except FootplateError as problem:
                 click.echo(f"footplate: {problem}", err=True)
                 code = FAILED
     return code
 
 
-def _tell(agent: str, line: str) -> None:
-    click.echo(f"{agent}: {line}")
+def _tell(agent: str, line: str, *, beside: bool) -> None:
+    """A line for a person; on standard error where standard output is for a program."""
+    click.echo(f"{agent}: {line}", err=beside)
