@@ -10,6 +10,8 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+from footplate.engines import catalog
+
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "footplate-tally"
 
 
@@ -24,4 +26,5 @@ def install_example() -> Path:
     argv = [sys.executable, "-m", "pip", "install", *flags, str(folder / "site"), str(source)]
     subprocess.run(argv, check=True, timeout=120, capture_output=True)
     sys.path.append(str(folder / "site"))
+    catalog._plugins.cache_clear()  # looked up once by a process, and this one has looked already
     return folder / "site"
