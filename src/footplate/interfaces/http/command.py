@@ -230,10 +230,10 @@ def serve_command(
 
     \b
     Examples:
-      footplate serve
-      footplate serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem
-      footplate serve --detach && footplate serve status
-      footplate serve --replace --detach
+      footplate serve --port 2468
+      footplate serve --port 2468 --tls-cert cert.pem --tls-key key.pem
+      footplate serve --port 2468 --detach && footplate serve status
+      footplate serve --port 2468 --replace --detach
     """
     if context.invoked_subcommand is not None:
         return
@@ -268,5 +268,9 @@ def server_command(no_telemetry: bool, **given: object) -> None:
 
     With --no-token on an address that others reach it starts and warns: inside a container the network
     is the boundary.
+
+    \b
+    Example:
+      footplate server --host 127.0.0.1 --port 2468 --no-token
     """
     _serve(_wanted(insecure=True, **given))  # type: ignore[arg-type]
