@@ -24,4 +24,6 @@ export const panels: readonly Panel[] = [
   { id: "details", title: texts.panels.details, icon: "info", load: () => import("./panels/details") },
 ];
 
-export const pages: readonly Page[] = [];
+export const pages: readonly Page[] = [
+  { id: "notifications", title: texts.push.title, icon: "bell", load: () => import("./panels/notifications") },
+];
