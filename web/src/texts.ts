@@ -332,6 +332,33 @@ export const texts = {
 
   panels: { label: "Panel", close: "Close the panel", details: "Details" },
 
+  workspace: {
+    title: "Workspace",
+    tabs: "Parts of the workspace",
+    widen: "Use the whole width",
+    narrow: "Beside the conversation",
+    refresh: "Look again",
+    missingScope: (scope: string) =>
+      `Your token has no scope “${scope}”, which this needs. Somebody with the scope “admin” can make one that has it.`,
+  },
+
+  changes: {
+    title: "Changes",
+    source: "Which changes",
+    edits: "Edits of the agent",
+    folder: "Since it began",
+    editsHint: "What the agent's own edits did, told by its log.",
+    folderHint: "What git sees in the session's folder since the session began, by whomever.",
+    none: "The agent has edited no file in this session.",
+    noneInFolder: "Nothing has changed in the folder since the session began.",
+    files: (number: number) => count(number, "file", "files"),
+    edited: (number: number) => count(number, "edit", "edits"),
+    notDone: "not done",
+    binary: "Not text: nothing to compare.",
+    cut: "There is more than is shown here.",
+    noText: "The text is as it was; only its name or its mode changed.",
+  },
+
   settings: {
     theme: "Theme",
     themes: { auto: "Like the system", light: "Light", dark: "Dark" },

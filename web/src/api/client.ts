@@ -110,6 +110,7 @@ export const api = {
   rewind: (id: string, message: string) => call<void>(at(id, "/rewind"), { body: { message } }),
   suggest: (id: string, q: string) => call<t.FileList>(at(id, "/suggest"), { query: { q } }),
   context: (id: string) => call<t.ContextMeter>(at(id, "/context")),
+  changes: (id: string) => call<t.Changes>(at(id, "/changes")),
   revokeRule: (id: string, rule: string) => call<void>(at(id, `/rules/${encodeURIComponent(rule)}`), { method: "DELETE" }),
 
   requests: (query: Partial<t.RequestsQuery>) => call<t.RequestList>("/api/requests", { query: { ...query } }),
