@@ -328,7 +328,9 @@ class Conductor:
 
     async def detached(self) -> None:
         """The process is gone: what it had taken and not begun goes back to the person."""
-        self.agent = None
+        gone, self.agent = self.agent, None
+        if gone is not None:
+            await gone.let_go()
         self._told_waiting = False
         self._running.clear()
         self._turn = self.log.view().turn
