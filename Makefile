@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 AGENTS := tests/agents/node_modules
 PAGE := src/footplate/interfaces/http/page
-PAGE_SOURCES := $(shell find web/src web/public web/index.html web/vite.config.ts web/tsconfig.json -type f 2>/dev/null)
+PAGE_SOURCES := $(shell find web/src web/worker web/public web/index.html web/vite.config.ts web/tsconfig.json -type f 2>/dev/null)
 PYTEST := $(BIN)/python -m pytest
 # What one process compiled the next need not compile again, whatever the shell says: a third of the time of the quick tests.
 export PYTHONDONTWRITEBYTECODE :=
