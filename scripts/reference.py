@@ -18,6 +18,7 @@ import msgspec
 from footplate import errors
 from footplate.config.acp import AcpAgentSettings, AcpSettings
 from footplate.config.agents import AgentsSettings
+from footplate.config.chat import TopicSettings, TransferSettings, TransportSettings, VoiceSettings
 from footplate.config.machine import FilesSettings, ProcessesSettings
 from footplate.config.notify import Hook
 from footplate.config.projects import ProjectSettings
@@ -25,7 +26,7 @@ from footplate.config.push import PushSettings
 from footplate.config.rules import Rule
 from footplate.config.schema import settings_schema
 from footplate.config.settings import CommonSettings, HttpSettings, RuntimeSettings, Settings
-from footplate.config.telegram import TelegramSettings, TopicSettings, TransferSettings, VoiceSettings
+from footplate.config.telegram import TelegramSettings
 from footplate.engines.known_models import AS_OF, KNOWN
 from footplate.engines.sections import section_shapes
 from footplate.interfaces.cli.app import COMMANDS
@@ -177,6 +178,9 @@ def render_settings() -> str:
         *_settings_table(TransferSettings),
         "\n## `[telegram.topics]`\n",
         *_settings_table(TopicSettings),
+        "\n## `[transports.NAME]`\n",
+        "A bridge to a chat service whose transport a [package brings](../explanation/telegram.md#the-rooms).\n",
+        *_settings_table(TransportSettings),
         "\n## `[[rules]]`\n",
         *_settings_table(Rule),
         "\n## Every engine: `[engines.<name>]`\n",

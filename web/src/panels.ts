@@ -20,8 +20,18 @@ export interface Page {
   readonly load: () => Promise<{ default: ComponentType }>;
 }
 
-export const panels: readonly Panel[] = [
-  { id: "details", title: texts.panels.details, icon: "info", load: () => import("./panels/details") },
+/** The tabs of the workspace, in the order in which they stand; one button in the session's head opens the last used. */
+export const workspace: readonly Panel[] = [
+  { id: "changes", title: texts.changes.title, icon: "list", load: () => import("./workspace/changes") },
 ];
 
-export const pages: readonly Page[] = [];
+export const panels: readonly Panel[] = [
+  { id: "details", title: texts.panels.details, icon: "info", load: () => import("./panels/details") },
+  ...workspace,
+];
+
+export const isWorkspace = (id: string): boolean => workspace.some((each) => each.id === id);
+
+export const pages: readonly Page[] = [
+  { id: "notifications", title: texts.push.title, icon: "bell", load: () => import("./panels/notifications") },
+];

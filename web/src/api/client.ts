@@ -110,11 +110,17 @@ export const api = {
   rewind: (id: string, message: string) => call<void>(at(id, "/rewind"), { body: { message } }),
   suggest: (id: string, q: string) => call<t.FileList>(at(id, "/suggest"), { query: { q } }),
   context: (id: string) => call<t.ContextMeter>(at(id, "/context")),
+  changes: (id: string) => call<t.Changes>(at(id, "/changes")),
   revokeRule: (id: string, rule: string) => call<void>(at(id, `/rules/${encodeURIComponent(rule)}`), { method: "DELETE" }),
 
   requests: (query: Partial<t.RequestsQuery>) => call<t.RequestList>("/api/requests", { query: { ...query } }),
   request: (id: string) => call<t.RequestInfo>(`/api/requests/${encodeURIComponent(id)}`),
   answer: (id: string, body: t.AnswerBody) =>
     call<t.RequestInfo>(`/api/requests/${encodeURIComponent(id)}/answer`, { body }),
+  push: () => call<t.PushInfo>("/api/push"),
+  subscribe: (body: t.Subscribe) => call<t.SubscriptionInfo>("/api/push/subscriptions", { body }),
+  unsubscribe: (id: string) => call<void>(`/api/push/subscriptions/${id}`, { method: "DELETE" }),
+  tryPush: (id: string) => call<t.Delivery>(`/api/push/subscriptions/${id}/test`, { method: "POST" }),
+
   answerSeveral: (body: t.SeveralBody) => call<t.Outcomes>("/api/requests/answer", { body }),
 };

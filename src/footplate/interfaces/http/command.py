@@ -120,7 +120,10 @@ def _recorded(data: Path, server: Listening, wanted: Wanted) -> Iterator[None]:
 
 async def _stop(service: Service, processes: int, drain: float | None, number: signal.Signals) -> None:
     """Say what becomes of the agents. Ctrl-C is a person who is done: they end, too. Others may be a restart."""
-    if drain is None and number != signal.SIGINT:
+    kept = await service.has_folder()
+    if not kept:
+        click.echo(f"not stored: the data folder {service.data} is gone, and every session with it", err=True)
+    if kept and drain is None and number != signal.SIGINT:
         click.echo(f"stopping: {render_leaving(service, processes)}")
         return
     if drain:

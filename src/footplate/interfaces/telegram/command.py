@@ -14,11 +14,11 @@ from typing import Final
 
 import click
 
+from footplate.chat.running import Keeping
 from footplate.config.settings import load_settings
 from footplate.errors import ConfigError, FootplateError, RequestError
 from footplate.interfaces.telegram.bot.client import API_URL
-from footplate.interfaces.telegram.bridge import check_settings
-from footplate.interfaces.telegram.running import Keeping
+from footplate.interfaces.telegram.opening import TelegramKind, check_settings
 from footplate.interfaces.telegram.setup import STYLES, Style, find_chat_id, import_takopi, set_up
 from footplate.runtime.service import open_service
 from footplate.runtime.tenancy import open_doors
@@ -37,7 +37,7 @@ async def run_alone() -> None:
     check_settings(settings.telegram)
     signals: list[signal.Signals] = []
     async with open_service(environ, settings, keep=True) as service, open_doors(service, "service"):
-        task = asyncio.create_task(Keeping(service, settings, environ).run(), name="telegram bridge")
+        task = asyncio.create_task(Keeping(TelegramKind(), service, settings, environ).run(), name="telegram bridge")
 
         def stop(number: signal.Signals) -> None:
             signals.append(number)

@@ -13,13 +13,13 @@ from typing import Final, Literal, cast
 import click
 import msgspec
 
+from footplate.chat.model import Message
 from footplate.config.places import settings_file
 from footplate.config.settings import Settings, load_settings
 from footplate.config.writing import change_settings
 from footplate.errors import BotError, BotTokenWrong, ConfigError, InvalidValue
 from footplate.interfaces.telegram.bot.client import API_URL, BotClient
-from footplate.interfaces.telegram.bot.wire import Message
-from footplate.interfaces.telegram.bridge import token_lock
+from footplate.interfaces.telegram.opening import token_lock
 from footplate.interfaces.telegram.takopi import Table, convert
 from footplate.runtime.roster import Roster
 
