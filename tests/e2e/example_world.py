@@ -124,6 +124,7 @@ class ServedPlace(Place):
     def __init__(self, folder: Path, tools: Path, model_url: str) -> None:
         super().__init__(folder, tools, model_url)
         self._http: httpx.Client | None = None
+        self.url = self.operator_token = ""
 
     def begin(self) -> None:
         """Start the server, in the background."""
@@ -131,6 +132,7 @@ class ServedPlace(Place):
         url, token = re.search(r"listens on (\S+)", told), re.search(r"#token=(\S+)", told)
         assert url, told
         assert token, told
+        self.url, self.operator_token = url[1], token[1]
         headers, alone = {"authorization": f"Bearer {token[1]}"}, httpx.Limits(max_keepalive_connections=0)
         self._http = httpx.Client(base_url=url[1], headers=headers, trust_env=False, timeout=PATIENCE_S, limits=alone)
 
@@ -163,11 +165,12 @@ class ServedPlace(Place):
         return str(found[0]["id"])
 
     def process(self, *argv: str) -> str:
-        """A process of the server; one that ends has ended."""
+        """A process of the server, on a terminal where it is to stay; one that ends has ended."""
         assert self._http is not None
-        made = str(self.post("/v1/processes", command=argv[0], args=argv[1:])["id"])
+        stays = argv == ("cat",)
+        made = str(self.post("/v1/processes", command=argv[0], args=argv[1:], tty=stays, interactive=stays)["id"])
         deadline = time.monotonic() + PATIENCE_S
-        while argv != ("cat",) and self._http.get(f"/v1/processes/{made}").json()["status"] == "running":
+        while not stays and self._http.get(f"/v1/processes/{made}").json()["status"] == "running":
             assert time.monotonic() < deadline, "it did not end"
         return made
 

@@ -69,12 +69,13 @@ def _on_a_server(place: ServedPlace, line: str) -> Ended:
         session = place.session()
         place.sh(f"footplate sessions prompt {session} --wait hello")
         line = line.replace("01M7...", session)
-    program = ["cat"] if "ps stop" in line or "ps input" in line else ["echo", "out"]
+    stays = any(each in line for each in ("ps stop", "ps input", "ps shell"))
     for word, make in (
         ("01M7...", place.session),
+        ("http://127.0.0.1:2468 --token T", lambda: f"{place.url} --token {place.operator_token}"),
         ("VDMWQR8", lambda: place.session()[-10:]),
         ("req_01M8...", place.request),
-        ("proc_1", lambda: place.process(*program)),
+        ("proc_1", lambda: place.process(*(["cat"] if stays else ["echo", "out"]))),
         ("3f9c2a71", place.token),
         ("0d5b...", place.claude_session),
     ):
