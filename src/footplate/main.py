@@ -33,7 +33,10 @@ PARTS: Final = {"service": "footplate.interfaces.http.local:serve_embedded"}
 """What commands use of other surfaces."""
 
 BESIDE: Final = ("footplate.interfaces.telegram.beside:beside_server",)
-CHECKS: Final = ("footplate.interfaces.telegram.checkup:check_telegram",)
+CHECKS: Final = (
+    "footplate.testing.checkup:check_permission",
+    "footplate.interfaces.telegram.checkup:check_telegram",
+)
 """What surfaces offer one another, by name: see `runtime.wiring`."""
 
 
