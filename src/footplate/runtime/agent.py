@@ -83,9 +83,9 @@ class Agent:
         record = AgentRecord(
             session=session, engine=engine.name, agent=kept.id, installed=started.installed, options=options
         )
-        await write_down(services, record)
         if self._lock is not None:
-            kept.hold(self._lock.fd)
+            kept.hold(self._lock.fd)  # first of all: nobody else has its conversation before it has ended
+        await write_down(services, record)
         self._count(services, session)
         kept.note(kept=True, session=session)
         self._on_over = partial(strike_out, services, session)

@@ -105,9 +105,19 @@ class Client:
         self.processes = Processes(self._loop, self._client)
 
     @classmethod
-    def connect(cls, url: str, *, token: str = "", patience_s: float | None = PATIENCE_S) -> Client:
-        """Connect to a service."""
-        return cls(lambda: later.Client.connect(url, token=token, patience_s=patience_s))
+    def connect(
+        cls,
+        url: str,
+        *,
+        token: str = "",
+        patience_s: float | None = PATIENCE_S,
+        headers: Mapping[str, str] | None = None,
+        verify: bool | str = True,
+    ) -> Client:
+        """Connect to a service; `headers` go with every call, say to a gateway before it."""
+        return cls(
+            lambda: later.Client.connect(url, token=token, patience_s=patience_s, headers=headers, verify=verify)
+        )
 
     @classmethod
     def start(cls, *, data: str = "", env: Mapping[str, str] | None = None) -> Client:
