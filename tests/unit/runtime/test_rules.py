@@ -110,7 +110,7 @@ def _judge(command: str, *rules: Rule) -> dict[str, str] | None:
 def test_an_engine_is_to_call_before_each_tool_only_where_a_rule_could_be_passed_by() -> None:
     assert guard_hooks(()) == guard_hooks((GIT,)) == ()
     for decision in ("deny", "ask"):
-        (hook,) = guard_hooks((GIT, Rule(tool="Bash", decision=decision)))  # type: ignore[arg-type]
+        (hook,) = guard_hooks((GIT, Rule(tool="Bash", decision=decision)))
         assert (hook.name, hook.event, hook.matcher) == (GUARD, "PreToolUse", "")
 
 
