@@ -32,6 +32,7 @@ class Shelf:
         self.files: dict[str, bytes] = {}
         self.asked: list[tuple[str, str]] = []
         self.breaks: set[str] = set()
+        self.logins: set[str] = set()
 
     def put(self, path: str, data: bytes) -> str:
         """Offer a file; its address."""
@@ -105,6 +106,7 @@ def open_shelf() -> Iterator[Shelf]:
             path = self.path.partition("?")[0]
             wanted = self.headers.get("range", "")
             shelf.asked.append((path, wanted))
+            shelf.logins.add(self.headers.get("authorization", ""))
             data = shelf.files.get(path)
             if data is None:
                 self.send_error(404)
