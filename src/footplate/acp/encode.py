@@ -19,6 +19,7 @@ from footplate.acp.schema import updates as u
 from footplate.acp.schema.content import TextContent
 from footplate.acp.schema.tools import ToolCall
 from footplate.acp.schema.updates import SessionUpdate
+from footplate.acp.server_prompts import tell_commands
 from footplate.events import model as m
 from footplate.events.base import Level
 from footplate.events.content import ContentBlock, TextBlock
@@ -90,7 +91,7 @@ class Encoder:
             case m.ConfigChanged():
                 return self.choices.changed(event.options)
             case m.CommandsChanged():
-                return [_commands(event)]
+                return [tell_commands(event.commands, self.profile)]
             case m.TitleChanged():
                 when = datetime.fromtimestamp(at, UTC).isoformat() if at else UNSET
                 return [u.SessionInfoUpdate(title=event.title or None, updated_at=when)]
@@ -256,19 +257,6 @@ def _plan(event: m.PlanChanged) -> u.Plan:
                 status=entry.status,
             )
             for entry in event.entries
-        )
-    )
-
-
-def _commands(event: m.CommandsChanged) -> u.AvailableCommandsUpdate:
-    return u.AvailableCommandsUpdate(
-        available_commands=tuple(
-            u.AvailableCommand(
-                name=command.name,
-                description=command.description,
-                input=u.AvailableCommandInput(hint=command.argument_hint) if command.argument_hint else None,
-            )
-            for command in event.commands
         )
     )
 

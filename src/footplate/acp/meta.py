@@ -23,6 +23,7 @@ class ClaudeCodeMeta(Wire, frozen=True, kw_only=True):
 
     tool_name: str | None = None
     parent_tool_use_id: str | None = None
+    tool_response: OptionalRaw = None
 
 
 class TerminalInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -28,6 +28,7 @@ def starting_options(spec: SessionSpec, view: SessionView, settings: Settings, s
         first_turn=len(view.turns) + 1,
         grants=tuple(rule.engine_rule for rule in view.rules if rule.engine_rule is not None),
         max_budget_usd=remaining_money(spec.limits, spent),
+        choices=spec.choices,
         env=spec.env,
         profile=spec.profile,
         json_schema=spec.output_schema,

@@ -230,6 +230,21 @@ def test_a_mode_changes_the_option_of_it_too() -> None:
     assert updates[-1]["configOptions"][0]["currentValue"] == "plan"
 
 
+@pytest.mark.parametrize(("yes", "no"), [("true", "false"), ("on", "off")])
+def test_a_switch_is_a_boolean_to_clients_that_know_them(yes: str, no: str) -> None:
+    values = (m.ConfigValue(value=yes), m.ConfigValue(value=no))
+    option = m.ConfigOption(id="fast", description="Faster", category="model_config", value=yes, values=values)
+    told = {}
+    for profile in (PLAIN, RICH):
+        encoder = Encoder(profile)
+        [update] = tell(encoder, m.ConfigChanged(options=(option,)))
+        [told[profile.booleans]] = update["configOptions"]
+        assert [encoder.choices.word("fast", truth=truth) for truth in (True, False)] == [yes, no]
+        assert encoder.choices.word("nothing", truth=True) == "true"
+    assert (told[False]["type"], told[False]["currentValue"], told[False]["description"]) == ("select", yes, "Faster")
+    assert (told[True]["type"], told[True]["currentValue"], told[True]["description"]) == ("boolean", True, "Faster")
+
+
 def test_the_profile_is_what_the_client_declares() -> None:
     declared = b"""{"elicitation":{"form":{}},"session":{"notices":{},"compaction":{},"configOptions":{"boolean":{}}},
         "_meta":{"terminal_output":true,"footplate":{"coalesce":true,"subagentText":true}}}"""
