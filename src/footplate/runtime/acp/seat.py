@@ -298,7 +298,7 @@ class Seat:
         cancelled = prompt in self._cancelled
         self._cancelled.discard(prompt)
         if isinstance(event, m.TurnEnded):
-            answer = answer_prompt(event, cancelled=cancelled)
+            answer = answer_prompt(event, cancelled=cancelled, quota=self._profile.claude_code)
         elif cancelled:
             answer = PromptResponse(stop_reason=CANCELLED)
         else:
