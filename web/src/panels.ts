@@ -38,4 +38,5 @@ export const isWorkspace = (id: string): boolean => workspace.some((each) => eac
 export const pages: readonly Page[] = [
   { id: "agents", title: texts.agents.title, icon: "agent", load: () => import("./inspector/agents") },
   { id: "server", title: texts.server.title, icon: "pulse", load: () => import("./inspector/server") },
+  { id: "notifications", title: texts.push.title, icon: "bell", load: () => import("./panels/notifications") },
 ];

@@ -135,6 +135,10 @@ export const api = {
   tokens: () => call<t.TokenList>("/api/tokens"),
   issue: (body: t.TokenRequest) => call<t.NewToken>("/api/tokens", { body }),
   revoke: (id: string) => call<void>(`/api/tokens/${encodeURIComponent(id)}`, { method: "DELETE" }),
+  push: () => call<t.PushInfo>("/api/push"),
+  subscribe: (body: t.Subscribe) => call<t.SubscriptionInfo>("/api/push/subscriptions", { body }),
+  unsubscribe: (id: string) => call<void>(`/api/push/subscriptions/${id}`, { method: "DELETE" }),
+  tryPush: (id: string) => call<t.Delivery>(`/api/push/subscriptions/${id}/test`, { method: "POST" }),
 
   answerSeveral: (body: t.SeveralBody) => call<t.Outcomes>("/api/requests/answer", { body }),
 };

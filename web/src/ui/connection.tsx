@@ -15,7 +15,7 @@ export function ConnectionState(): JSX.Element {
     <span class="spacer" role="status">
       <a class="link-state" data-state={state} href={formatRoute(SERVER)} title={texts.server.lead} onClick={onLink(SERVER)}>
         <span class="dot" aria-hidden="true" />
-        {texts.connection[state]}
+        <span class="link-words">{texts.connection[state]}</span>
       </a>
     </span>
   );

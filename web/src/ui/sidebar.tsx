@@ -83,6 +83,7 @@ export function Sidebar(): JSX.Element {
       <SessionList />
       <div class="sidebar-foot">
         <ConnectionState />
+        <PageLink id="notifications" />
         <PageLink id="agents" />
         <button type="button" class="button quiet only-icon" aria-label={texts.palette.open} title={`${texts.palette.open} (Ctrl K)`} onClick={() => (overlay.value = { name: "palette" })}>
           <Icon name="bolt" />
