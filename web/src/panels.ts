@@ -34,4 +34,6 @@ export const panels: readonly Panel[] = [
 
 export const isWorkspace = (id: string): boolean => workspace.some((each) => each.id === id);
 
-export const pages: readonly Page[] = [];
+export const pages: readonly Page[] = [
+  { id: "notifications", title: texts.push.title, icon: "bell", load: () => import("./panels/notifications") },
+];

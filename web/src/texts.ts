@@ -2,6 +2,9 @@
 
 const count = (number: number, one: string, many: string): string => `${number} ${number === 1 ? one : many}`;
 
+/** What a notification says after the session's title; the service worker has these words, too. */
+export const pushTexts = { needs_you: "needs you", finished: "finished", failed: "failed" };
+
 export const texts = {
   name: "Footplate",
   tagline: "Run coding agents and drive them from anywhere.",
@@ -449,6 +452,31 @@ export const texts = {
     theme: "Theme",
     themes: { auto: "Like the system", light: "Light", dark: "Dark" },
     signOut: "Forget the token",
+  },
+
+  push: {
+    title: "Notifications",
+    explain: "This browser tells you when a session needs you, has finished or has failed, also while the page is closed. What it says is encrypted for this browser.",
+    all: "All sessions",
+    when: "Tell me when a session",
+    occasions: { needs_you: "needs you", finished: "has finished", failed: "has failed" },
+    named: "Only these sessions",
+    none: "None yet: choose “Tell me about it” in a session's menu.",
+    tell: "Tell me about it",
+    quiet: "Tell me no more",
+    told: "This browser tells you about the session.",
+    test: "Send a test message",
+    sent: "The push service took the message.",
+    notSent: (status: number, said: string) => `The push service refused it (${status || "not reached"}). ${said}`,
+    off: "Switch off",
+    insecure: "Notifications need https (or this machine's own address): see “Reach it from your phone” in the docs.",
+    unsupported: "This browser has no push messages. On an iPhone or iPad, put the page on the home screen first.",
+    blocked: "This browser does not let the page notify you. Allow it in the site's settings, then reload.",
+    browser: (name: string, system: string) => [name || "Browser", system].filter(Boolean).join(" on "),
+    app: "As an app",
+    appExplain: "It gets a window and an icon of its own, and opens also while the server is away.",
+    appByHand: "Install it from the browser's menu (on a phone: “Add to home screen”): it gets a window of its own.",
+    install: "Install",
   },
 
   palette: {

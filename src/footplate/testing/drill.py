@@ -28,6 +28,7 @@ from footplate.host.lines import Block
 from footplate.host.pipes import HIGH_WATER
 from footplate.host.process import Keeper
 from footplate.host.spawn import Spawn
+from footplate.runtime.examination import Step
 from footplate.runtime.hub import Hub
 from footplate.runtime.services import Services
 from footplate.runtime.session import Session
@@ -70,15 +71,6 @@ DRILLS: Final[Mapping[str, Prompts]] = {
     "mock": Prompts(permission="permission", question="question", long="hang", word="still here"),
 }
 """The agents that can be drilled: claude on the scripted Messages API, the mock on nothing."""
-
-
-class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """One part of a drill: how it went, in words when it went wrong."""
-
-    name: str
-    ok: bool
-    problem: str = ""
-    seconds: float = 0.0
 
 
 class Drilled(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,17 +123,25 @@ class HearingKeeper:
         return await self._keeper.spawn(spec, sweep_on_exit=sweep_on_exit, high_water=high_water, make=kind)
 
 
-async def drill(engine: str, environ: Mapping[str, str], settings: Settings) -> Drilled:
-    """Drill the agent that is found in this environment. Raises `EngineError` when there is none."""
+async def drill(
+    engine: str, environ: Mapping[str, str], settings: Settings, told: Callable[[Step], None] = lambda _: None
+) -> Drilled:
+    """Drill the agent that is found in this environment; `told` hears of each step when it is over.
+
+    Raises `EngineError` when there is none.
+    """
     async with _ground(engine, environ, settings) as (hub, keeper, installed, work):
         session = await hub.create(SessionSpec(engine=engine, cwd=str(work)))
         prompts = DRILLS[engine]
-        steps = [
-            await _try("permission", partial(_permission, session, prompts.permission)),
-            await _try("question", partial(_question, session, prompts.question)),
-            await _try("interrupt", partial(_interrupt, session, prompts.long)),
-            await _try("resume", partial(_resume, session, prompts.word)),
-        ]
+        steps: list[Step] = []
+        for name, step in (
+            ("permission", partial(_permission, session, prompts.permission)),
+            ("question", partial(_question, session, prompts.question)),
+            ("interrupt", partial(_interrupt, session, prompts.long)),
+            ("resume", partial(_resume, session, prompts.word)),
+        ):
+            steps.append(await _try(name, step))
+            told(steps[-1])
         unparsed = tuple(event.reason for event in await _log(session) if isinstance(event, m.Unparsed))
         await hub.forget(session.id)
         lines = tuple(line for line in keeper.heard if line.strip())

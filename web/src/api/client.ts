@@ -144,5 +144,10 @@ export const api = {
   request: (id: string) => call<t.RequestInfo>(`/api/requests/${encodeURIComponent(id)}`),
   answer: (id: string, body: t.AnswerBody) =>
     call<t.RequestInfo>(`/api/requests/${encodeURIComponent(id)}/answer`, { body }),
+  push: () => call<t.PushInfo>("/api/push"),
+  subscribe: (body: t.Subscribe) => call<t.SubscriptionInfo>("/api/push/subscriptions", { body }),
+  unsubscribe: (id: string) => call<void>(`/api/push/subscriptions/${id}`, { method: "DELETE" }),
+  tryPush: (id: string) => call<t.Delivery>(`/api/push/subscriptions/${id}/test`, { method: "POST" }),
+
   answerSeveral: (body: t.SeveralBody) => call<t.Outcomes>("/api/requests/answer", { body }),
 };

@@ -24,6 +24,7 @@ export const SEARCH_ID = "session-search";
 const FILTERS: readonly Filter[] = ["all", "waiting", "active", "idle", "archived"];
 const ACTIVE = new Set(["starting", "running", "waiting", "parked"]);
 const DAY_S = 86_400;
+const NOTIFICATIONS = { name: "page", id: "notifications" } as const;
 
 const query = signal("");
 const filter = signal<Filter>("all");
@@ -82,6 +83,9 @@ export function Sidebar(): JSX.Element {
       <SessionList />
       <div class="sidebar-foot">
         <ConnectionState />
+        <a class="button quiet only-icon" href={formatRoute(NOTIFICATIONS)} onClick={onLink(NOTIFICATIONS)} aria-label={texts.push.title} title={texts.push.title}>
+          <Icon name="bell" />
+        </a>
         <button type="button" class="button quiet only-icon" aria-label={texts.palette.open} title={`${texts.palette.open} (Ctrl K)`} onClick={() => (overlay.value = { name: "palette" })}>
           <Icon name="bolt" />
         </button>
