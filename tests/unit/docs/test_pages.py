@@ -47,7 +47,7 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
     assert [page for page in PAGES if page not in seen] == []
 
 
-@pytest.mark.parametrize("script", ["reference.py", "schema.py"])
+@pytest.mark.parametrize("script", ["reference.py", "schema.py", "dependencies.py"])
 def test_the_generated_pages_are_fresh(script: str) -> None:
     done = subprocess.run(
         [sys.executable, ROOT / "scripts" / script, "--check"], capture_output=True, text=True, check=False
@@ -60,7 +60,7 @@ def test_every_command_is_in_the_reference() -> None:
     assert [name for name in COMMANDS if f"## footplate {name}\n" not in page] == []
 
 
-WITH_A_SERVICE = ("python-sdk.md", "build-a-product.md")
+WITH_A_SERVICE = ("python-sdk.md", "build-a-product.md", "budgets.md")
 """Pages whose examples start a service: e2e/test_python_sdk_pages.py runs them."""
 
 

@@ -219,6 +219,7 @@ export interface Capabilities {
   readonly background: boolean;
   readonly multiplex: boolean;
   readonly mcp: boolean;
+  readonly hooks: boolean;
   readonly add_dirs: boolean;
   readonly system_prompt: boolean;
   readonly chooses_session_id: boolean;
