@@ -22,6 +22,8 @@ export interface Page {
 
 /** The tabs of the workspace, in the order in which they stand; one button in the session's head opens the last used. */
 export const workspace: readonly Panel[] = [
+  { id: "files", title: texts.files.title, icon: "folder", load: () => import("./workspace/files") },
+  { id: "git", title: texts.git.title, icon: "branch", load: () => import("./workspace/git") },
   { id: "changes", title: texts.changes.title, icon: "list", load: () => import("./workspace/changes") },
   { id: "terminals", title: texts.terminals.title, icon: "terminal", load: () => import("./workspace/terminals") },
   { id: "processes", title: texts.processes.title, icon: "bolt", load: () => import("./workspace/processes") },

@@ -86,6 +86,33 @@ export const api = {
   engines: () => call<t.EngineList>("/api/engines"),
   projects: () => call<t.ProjectList>("/api/projects"),
   entries: (path?: string) => call<readonly t.Entry[]>("/v1/fs/entries", { query: { path } }),
+  stat: (path: string) => call<t.Facts>("/v1/fs/stat", { query: { path } }),
+  readFile: (path: string, known = "") =>
+    fetchRaw("/v1/fs/file", { query: { path }, headers: known ? { "if-none-match": known } : {} }),
+  writeFile: (path: string, raw: BodyInit, only: { over?: string; fresh?: boolean } = {}) =>
+    fetchRaw("/v1/fs/file", {
+      method: "PUT",
+      query: { path },
+      raw,
+      headers: {
+        "content-type": "application/octet-stream",
+        ...(only.over ? { "if-match": only.over } : {}),
+        ...(only.fresh ? { "if-none-match": "*" } : {}),
+      },
+    }),
+  makeFolder: (path: string) => call<t.PathDone>("/v1/fs/mkdir", { method: "POST", query: { path } }),
+  moveEntry: (from: string, to: string) => call<t.Moved>("/v1/fs/move", { body: { from, to, overwrite: false } }),
+  removeEntry: (path: string, recursive: boolean) =>
+    call<t.PathDone>("/v1/fs/entry", { method: "DELETE", query: { path, recursive } }),
+
+  gitStatus: (path: string) => call<t.Status>("/api/git/status", { query: { path } }),
+  gitDiff: (query: t.DiffQuery) => call<t.Diff>("/api/git/diff", { query: { ...query } }),
+  gitStage: (path: string, files: readonly string[]) => call<t.Status>("/api/git/stage", { body: { path, files } }),
+  gitUnstage: (path: string, files: readonly string[]) => call<t.Status>("/api/git/unstage", { body: { path, files } }),
+  gitCommit: (body: t.NewCommit) => call<t.Commit>("/api/git/commit", { body }),
+  gitLog: (path: string, limit: number, skip: number) => call<t.CommitList>("/api/git/log", { query: { path, limit, skip } }),
+  gitBranches: (path: string) => call<t.BranchList>("/api/git/branches", { query: { path } }),
+  worktrees: () => call<t.WorktreeList>("/api/worktrees", { query: { sizes: false } }),
 
   sessions: (query: Partial<t.SessionsListQuery>) => call<t.SessionList>("/api/sessions", { query: { ...query } }),
   session: (id: string, signal?: AbortSignal) => call<t.SessionDetail>(at(id), { signal }),
