@@ -6,10 +6,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 AGENTS := tests/agents/node_modules
 PAGE := src/footplate/interfaces/http/page
-PAGE_SOURCES := $(shell find web/src web/public web/index.html web/vite.config.ts web/tsconfig.json -type f 2>/dev/null)
+PAGE_SOURCES := $(shell find web/src web/worker web/public web/index.html web/vite.config.ts web/tsconfig.json -type f 2>/dev/null)
 PYTEST := $(BIN)/python -m pytest
+# What one process compiled the next need not compile again, whatever the shell says: a third of the time of the quick tests.
+export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help run page demo try test test-all test-kills test-fast check format reference docs bench clean
+.PHONY: help run page wheel demo try test test-all test-kills test-fresh test-fast check format reference docs bench clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +44,9 @@ page: $(PAGE)/.ready ## the web page, built into the package (only when its sour
 run: $(VENV)/.ready $(PAGE)/.ready ## the server, with a new token: prints its address and link, opens nothing
 	@$(BIN)/footplate serve --new-token $(ARGS)
 
+wheel: $(VENV)/.ready ## the package with the page inside, in dist/: the same sources give the same bytes
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct 2>/dev/null || echo 1700000000) $(BIN)/python -m hatchling build -d dist
+
 demo: $(VENV)/.ready ## a guided tour with the built-in mock agent, in this terminal
 	@$(BIN)/footplate run --engine mock demo
 
@@ -67,6 +72,9 @@ test-all: $(VENV)/.ready $(AGENTS)/.ready $(PAGE)/.ready ## every end-to-end tes
 test-kills: $(VENV)/.ready $(AGENTS)/.ready ## a thousand random kills over mock sessions and fifty over real ones (an hour)
 	FOOTPLATE_KILLS=1000 FOOTPLATE_KILLS_CLAUDE=50 $(PYTEST) tests/e2e/test_random_kills.py -n 2 -s
 
+test-fresh: $(VENV)/.ready ## the README's first minute in a new clone in which everything is installed (minutes, from the network)
+	FOOTPLATE_FRESH=1 $(PYTEST) tests/e2e/test_first_minute.py -k clone
+
 test-fast: $(VENV)/.ready ## unit and contract tests only
 	$(PYTEST) tests/unit tests/contract -n 2 -m 'not e2e and not long'
 
@@ -85,6 +93,8 @@ reference: $(VENV)/.ready ## write the generated pages of docs/reference anew
 	$(BIN)/python scripts/schema.py
 	$(BIN)/python scripts/reference.py
 	$(BIN)/python scripts/page_types.py
+	$(BIN)/python scripts/dependencies.py
+	$(BIN)/python scripts/api_pages.py
 
 docs: $(VENV)/.ready ## the documentation as a site, in site/ (links are checked)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'

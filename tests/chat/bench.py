@@ -8,11 +8,12 @@ from pathlib import Path
 
 import msgspec
 
+from footplate.chat.bridge import Bridge
+from footplate.chat.outbox.buckets import Pace
 from footplate.config.projects import ProjectSettings
 from footplate.config.settings import RuntimeSettings, Settings
 from footplate.config.telegram import TelegramSettings
-from footplate.interfaces.telegram.bridge import Bridge, open_bridge
-from footplate.interfaces.telegram.outbox.buckets import Pace
+from footplate.interfaces.telegram.opening import open_bridge
 from footplate.runtime.service import Service, open_service
 from footplate.testing.bots import Bubble, Person, ScriptedBots
 from footplate.testing.bots.limits import Rates

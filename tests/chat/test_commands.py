@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from footplate.config.telegram import TopicSettings
+from footplate.config.chat import TopicSettings
 from tests.chat.bench import GROUP, ME, OTHER, Bench, answered
 
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from footplate.config.telegram import TransferSettings, VoiceSettings
+from footplate.config.chat import TransferSettings, VoiceSettings
 from footplate.testing.messages.wire import HttpAnswer, read_request
 from tests.chat.bench import Bench, answered
 

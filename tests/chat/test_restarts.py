@@ -6,7 +6,7 @@ import pytest
 
 from footplate.config.settings import Settings
 from footplate.errors import LockHeld
-from footplate.interfaces.telegram.bridge import open_bridge, token_lock
+from footplate.interfaces.telegram.opening import open_bridge, token_lock
 from footplate.runtime.service import open_service
 from tests.chat.bench import FAST, Bench, answered, asked
 

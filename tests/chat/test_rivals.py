@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from footplate.chat.outbox.buckets import Pace
+from footplate.chat.talk.turn import Waiting
 from footplate.events import model as m
-from footplate.interfaces.telegram.outbox.buckets import Pace
-from footplate.interfaces.telegram.talk.turn import Waiting
 from tests.chat.bench import GROUP, ME, Bench, answered, asked
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-SOURCE = ROOT / "src" / "footplate" / "interfaces" / "telegram"
-MODULES = sorted(SOURCE.rglob("*.py"))
+SOURCE = ROOT / "src" / "footplate"
+MODULES = sorted([*(SOURCE / "chat").rglob("*.py"), *(SOURCE / "interfaces" / "telegram").rglob("*.py")])
 MEMORY_KB = 60_000
 IMPORT_S = 0.150
 
@@ -132,7 +132,7 @@ def test_the_bridge_costs_little_to_import() -> None:
     code = (
         "import time, footplate.runtime.service, footplate.runtime.backend, footplate.runtime.roster\n"
         "begun = time.process_time()\n"
-        "import footplate.interfaces.telegram.bridge, footplate.interfaces.telegram.running\n"
+        "import footplate.interfaces.telegram.opening, footplate.chat.running\n"
         "print(time.process_time() - begun)"
     )
     env = {"PYTHONPATH": str(ROOT / "src"), "PATH": "/usr/bin:/bin"}

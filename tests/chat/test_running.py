@@ -15,8 +15,8 @@ import pytest
 
 from footplate.config.settings import load_settings
 from footplate.errors import ConfigError, InvalidValue, LockHeld
-from footplate.interfaces.telegram.bridge import check_settings, token_lock
 from footplate.interfaces.telegram.checkup import check_telegram
+from footplate.interfaces.telegram.opening import check_settings, token_lock
 from footplate.interfaces.telegram.setup import find_chat_id, import_takopi, set_up
 from footplate.runtime.checkup import Patient
 from tests.chat.bench import GROUP, ME, Bench

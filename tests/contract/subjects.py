@@ -186,7 +186,7 @@ class CodexServerSubject:
         )
 
     def hang(self, timeout_s: float | None = None) -> Run:
-        return self._play(_cut(_codex("appserver-interrupt"), b'"agentMessage"'), timeout_s=timeout_s)
+        return self._play(_cut(_codex("appserver-interrupt"), b'"result": {"turn"'), timeout_s=timeout_s)
 
     def missing(self) -> Run:
         return self._scene.run("codex", "do it", Settings())

@@ -123,13 +123,13 @@ class Visit:
 @asynccontextmanager
 async def visit(browser: Browser, server: RunningServer, **options: object) -> AsyncIterator[Visit]:
     """A browser profile of its own; leaving fails when the page did something wrong or asked anybody else."""
-    given = {"viewport": DESK, "color_scheme": "light", "locale": "en-GB", **options}
+    given = {"viewport": DESK, "color_scheme": "light", "locale": "en-GB", "service_workers": "block", **options}
     context = await browser.new_context(**given)  # type: ignore[arg-type]
     context.set_default_timeout(PATIENCE_MS)
     made = Visit(context, await context.new_page(), server)
     try:
         yield made
-        assert made.wrong == []
+        assert made.wrong == [], made.wrong
         foreign = [url for url in made.asked if not url.startswith((server.url, "data:", "blob:"))]
         assert foreign == []
     finally:

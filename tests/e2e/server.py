@@ -37,9 +37,9 @@ class RunningServer:
         thread.start()
         return thread
 
-    def wait_until_ready(self) -> None:
+    def wait_until_ready(self, *, within: float = START_S) -> None:
         """Everything it says at its start is there."""
-        assert self._ready.wait(START_S), self.output
+        assert self._ready.wait(within), self.output
         assert self.process.poll() is None, self.output
 
     def wait_for(self, seen: Callable[[list[str]], bool]) -> None:

@@ -208,6 +208,8 @@ class Storm:
         gone = self._answered.get(session, set()) - tale.answers.keys()
         assert not gone, f"{session}: answers that were accepted and are gone: {gone}\n{shown}"
         assert max(tale.ended.values(), default=0) <= 1, f"{session}: two ends\n{shown}"
+        locked = [end.error for end in tale.ends.values() if end.error_kind == "lock_held"]
+        assert not locked, f"{session}: an agent of an earlier life is in the way: {locked}\n{shown}"
         for name, runs in self._runs().items():
             asked = [each for each in tale.requests.values() if name.encode() in bytes(each.input or b"")]
             allowed = [each for each in asked if isinstance(tale.answers.get(each.id), Allow)]
@@ -227,7 +229,9 @@ class Storm:
                 continue
             prompt = await self._prompt(life, session, self._work.farewell)
             await self._come_to_rest(life, session, prompt)
-            assert Tale(life.events(session)).ends[prompt].ok, story(life.envelopes[session])
+            tale = Tale(life.events(session))
+            assert tale.ends[prompt].ok, story(life.envelopes[session])
+            assert not tale.queued, f"{session}: what waited is not begun\n{story(life.envelopes[session])}"
         self._judge(life)
         await life.order("drain", patience_s=SETTLE_S)
         await life.terminate()

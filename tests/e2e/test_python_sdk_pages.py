@@ -1,4 +1,4 @@
-"""The examples of the page on the Python SDK, run as they stand."""
+"""The examples of the pages about Python programs, run as they stand."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from tests.e2e.world import ROOT
 TUTORIAL = (ROOT / "docs" / "tutorials" / "build-a-product.md").read_text()
 PAGE = (ROOT / "docs" / "how-to" / "python-sdk.md").read_text()
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
-EXAMPLES = BLOCK.findall(PAGE)
-SHOWN = ["answer: permission: allow", "interrupted", "RequestApplied", "'stopReason': 'end_turn'"]
+BUDGETS = (ROOT / "docs" / "how-to" / "budgets.md").read_text()
+EXAMPLES = [*BLOCK.findall(PAGE), *BLOCK.findall(BUDGETS)]
+SHOWN = ["answer: permission: allow", "interrupted", "RequestApplied", "'stopReason': 'end_turn'", "mock: hello"]
 
 
 @pytest.mark.timeout(120)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import signal
 from pathlib import Path
 
@@ -103,3 +104,25 @@ async def test_with_drain_a_turn_is_waited_for_and_nothing_is_left(world: World,
     assert "did not end in time" not in server.output
     wait_until_gone(str(tmp_path))
     assert not processes_with(str(tmp_path))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_a_server_whose_data_folder_was_removed_stops_in_time_and_says_so(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    """Also when it was to leave its agents to the next one: nobody would find them."""
+    with running_server(tmp_path, "--token", TOKEN, env=MOCK) as server:
+        async with reach(server) as client:
+            session = (await post(client, "/api/sessions", 201, engine="mock", cwd=str(tmp_path)))["id"]
+            async with stream(client, f"/api/sessions/{session}/events") as events:
+                await post(client, f"/api/sessions/{session}/prompt", 202, content="permission")
+                await events.until_event("RequestOpened")
+        shutil.rmtree(tmp_path / "data")
+        before = len(server.lines)
+        server.process.send_signal(number)
+        assert server.process.wait(30) == 0
+        server.wait_for(lambda lines: len(lines) >= before + 2)
+    gone = f"not stored: the data folder {tmp_path / 'data'} is gone, and every session with it"
+    ended = "stopping: every agent and process is ended"
+    assert sorted(server.lines[before:]) == [gone, ended], "and of no keeper that had to be killed after ten seconds"
+    wait_until_gone(str(tmp_path))

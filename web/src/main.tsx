@@ -7,7 +7,9 @@ import "./styles/requests.css";
 import "./styles/composer.css";
 import { render } from "preact";
 import { applyTheme } from "./state/preferences";
+import { renew } from "./state/push";
 import { takeTokenFromAddress } from "./state/token";
+import { registerWorker } from "./state/worker";
 import { App } from "./ui/app";
 import { preloadOverlays } from "./ui/overlays";
 import { bindPageKeys } from "./ui/page_keys";
@@ -17,4 +19,8 @@ applyTheme();
 bindPageKeys();
 const root = document.getElementById("page");
 if (root) render(<App />, root);
-addEventListener("load", () => setTimeout(preloadOverlays, 300));
+addEventListener("load", () => {
+  registerWorker();
+  setTimeout(preloadOverlays, 300);
+  renew().catch(() => undefined); // the server is away or says no: the page of notifications tells when it is looked at
+});

@@ -17,6 +17,7 @@ from msgspec import Meta
 from footplate.config.acp import AcpAgentSettings, AcpSettings
 from footplate.config.advice import advise
 from footplate.config.agents import AgentsSettings
+from footplate.config.chat import TransportSettings
 from footplate.config.machine import FilesSettings, ProcessesSettings
 from footplate.config.notify import Hook
 from footplate.config.places import settings_file
@@ -114,6 +115,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ] = {}
     agents: Annotated[AgentsSettings, Meta(description="`[agents]`, see below")] = AgentsSettings()
     telegram: Annotated[TelegramSettings, Meta(description="`[telegram]`, see below")] = TelegramSettings()
+    transports: Annotated[
+        dict[str, TransportSettings],
+        Meta(description="bridges to other chat services that packages bring: `[transports.NAME]`, see below"),
+    ] = {}
     default_project: Annotated[str, Meta(description="the project when a chat names none")] = ""
     projects: Annotated[
         dict[str, ProjectSettings], Meta(description="repositories by a short name: `[projects.ALIAS]`, see below")

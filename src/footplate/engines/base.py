@@ -45,6 +45,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     background: bool = False
     multiplex: bool = False
     mcp: bool = False
+    hooks: bool = False
     add_dirs: bool = False
     system_prompt: bool = False
     chooses_session_id: bool = False

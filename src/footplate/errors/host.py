@@ -70,9 +70,11 @@ class LockHeld(HostError):
     status: ClassVar[int] = 409
     retryable: ClassVar[bool] = True
 
-    def __init__(self, key: str, holder: str) -> None:
+    def __init__(self, key: str, holder: str, *, left: bool = False) -> None:
         self.key = key
         self.holder = holder
+        self.left = left
+        """Whether its holder is gone, and an agent has it that was left behind."""
         super().__init__(f"{key} is held by {holder}; wait for it to end or stop it first")
 
 

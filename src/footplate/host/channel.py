@@ -13,7 +13,7 @@ import sys
 
 TYPE_CHECKING = False  # the keeper must not pay for `typing`
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
 VERSION = 2  # of what service and keeper say to each other
@@ -107,6 +107,14 @@ def close_all(fds: Iterable[int]) -> None:
     """Close descriptors."""
     for fd in fds:
         os.close(fd)
+
+
+def remove(path: str, how: Callable[[str], None] = os.unlink) -> None:
+    """Remove a file, or what else `how` removes; it may be gone already, with the folder that it was in."""
+    try:
+        how(path)
+    except FileNotFoundError:
+        return
 
 
 class Address:

@@ -2,7 +2,7 @@
 
 Standard library only. The folder is for its owner alone, so is the socket, and the kernel says who comes in.
 """
-# ruff: noqa: PTH101, PTH108 (the keeper must not pay for pathlib)
+# ruff: noqa: PTH101 (the keeper must not pay for pathlib)
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import os
 import socket
 import struct
 
-from .channel import Address, close_all
+from .channel import Address, close_all, remove
 
 LOCK = "lock"
 BACKLOG = 16
@@ -78,7 +78,7 @@ class Door:
         if self.socket is None:
             return -1
         fd = self.socket.fileno()
-        os.unlink(f"{self.folder}/{self.name}")
+        remove(f"{self.folder}/{self.name}")
         self.socket.close()
         self.socket = None
         return fd

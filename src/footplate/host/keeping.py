@@ -2,7 +2,7 @@
 
 Standard library only, one thread, never blocked: not by a service that does not read, nor by a slow exec.
 """
-# ruff: noqa: PTH102, PTH105, PTH106, PTH108, PTH123 (the keeper must not pay for pathlib)
+# ruff: noqa: PTH102, PTH105, PTH123 (the keeper must not pay for pathlib)
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import socket
 import time
 
 from .births import Births
-from .channel import OLDEST, VERSION, Channel, close_all, common_version
+from .channel import OLDEST, VERSION, Channel, close_all, common_version, remove
 from .door import Door, owner_of
 from .endings import Endings
 from .kept import Agent
@@ -74,10 +74,10 @@ class Keeping:
         for agent in list(self.agents.values()):
             agent.forget(self.loop)
         if self.door:
-            os.rmdir(self.folder)
+            remove(self.folder, os.rmdir)
         final = self.endings.final
         if self.record and final and not final.survivors:
-            os.unlink(self.record)
+            remove(self.record)
 
     def hello(self) -> dict[str, Any]:
         told = {"type": "hello", "v": VERSION, "min": OLDEST, "pid": self.pid}

@@ -60,11 +60,12 @@ class SessionLock:
         """Tell whether this object holds the lock."""
         return self._fd >= 0
 
-    async def acquire(self, *, wait: bool = False) -> None:
+    async def acquire(self, *, wait: bool = False, left_s: float | None = None) -> None:
         """Take the lock; when it is held, wait for it or raise `LockHeld` with the holder's name.
 
-        One that an agent has whose service is gone is not waited for: that may take as long as the agent likes.
+        One that an agent has whose service is gone is waited for no longer than `left_s`: it may go on for long.
         """
+        patience = LEFT_S if left_s is None else left_s
         if self.held:
             raise RuntimeError(f"this lock on {self.key} is taken already")
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -72,9 +73,10 @@ class SessionLock:
         dead_s = 0.0
         while not self._try():
             holder = self.holder()
-            dead_s = dead_s + pause if holder is not None and holder.dead else 0.0
-            if not wait or dead_s > LEFT_S:
-                raise LockHeld(self.key, holder.describe() if holder else "another process")
+            left = holder is not None and holder.dead
+            dead_s = dead_s + pause if left else 0.0
+            if not wait or dead_s > patience:
+                raise LockHeld(self.key, holder.describe() if holder else "another process", left=left)
             await asyncio.sleep(pause)
             pause = min(pause * 1.5, LAST_PAUSE)
 

@@ -1,10 +1,11 @@
 """What an agent says while nobody listens: files in which the keeper keeps it. Standard library only."""
-# ruff: noqa: PTH108 (the keeper must not pay for pathlib)
 
 from __future__ import annotations
 
 import errno
 import os
+
+from .channel import remove
 
 CHUNK = 64 * 1024
 LIMIT = 64 * 1024 * 1024  # of stdout per agent, unless the service says otherwise
@@ -83,7 +84,7 @@ class Spool:
         """Remove the file with all that is in it."""
         if self.file >= 0:
             os.close(self.file)
-            os.unlink(self.path)
+            remove(self.path)
         self.file, self.size, self.begin, self.held, self.problem = -1, 0, 0, b"", ""
 
 

@@ -16,6 +16,7 @@ from footplate.events.commands import Command
 from footplate.events.ids import SessionId
 from footplate.events.model import EngineDetached, Event
 from footplate.host.locks import SessionLock
+from footplate.runtime.handlers import Handlers
 from footplate.runtime.rejoining import AgentRecord, Rejoin, RejoinedWire, can_rejoin, strike_out, write_down
 from footplate.runtime.runner import Runner
 from footplate.runtime.services import Services
@@ -82,9 +83,9 @@ class Agent:
         record = AgentRecord(
             session=session, engine=engine.name, agent=kept.id, installed=started.installed, options=options
         )
-        await write_down(services, record)
         if self._lock is not None:
-            kept.hold(self._lock.fd)
+            kept.hold(self._lock.fd)  # first of all: nobody else has its conversation before it has ended
+        await write_down(services, record)
         self._count(services, session)
         kept.note(kept=True, session=session)
         self._on_over = partial(strike_out, services, session)
@@ -128,7 +129,8 @@ class Agent:
         else:
             process.hold(lock.fd)
         wire = RejoinedWire(ProcessWire(process, options.resources), rejoining)
-        runner = Runner(wire, engine.converse(options, rejoin.record.installed), engine=engine.name)
+        conversation = engine.converse(options, rejoin.record.installed)
+        runner = Runner(wire, conversation, engine=engine.name, handlers=Handlers(hooks=services.hooks))
         agent = cls(runner, lock, take)
         agent._count(services, rejoin.record.session)
         agent._on_over = partial(strike_out, services, rejoin.record.session)
@@ -141,22 +143,25 @@ class Agent:
                     self._free()  # it is gone: whoever hears so may start the next one
                 await take(batch)
                 self._settle()
-            await self._let_go()
+            await self.let_go()
         except StoreError as problem:
             # What cannot be written down must not go on: the agent is stopped, and every call says why.
             log.error("the agent is stopped, its events cannot be stored: %s", problem)  # noqa: TRY400
             await self._runner.end(close_wait=0.0)
         finally:
             self._free()
-            if self._unstored is not None and not self._runner.left:
-                self._unstored.leave()
 
     def _free(self) -> None:
-        """Its session is anybody's, unless it goes on without us: then the keeper has the lock."""
+        """Its session is anybody's, unless it goes on without us: then the keeper has the lock, and the mark is due.
+
+        The mark of one that has ended stays set: its last words are not stored yet.
+        """
         if self._lock is not None and self._runner.left:
             self._lock.leave()
         elif self._lock is not None:
             self._lock.release()
+        if self._unstored is not None and not self._runner.left:
+            self._unstored.leave()
 
     def name(self, session: SessionId, taps: Taps) -> None:
         """Say whose agent this is; its frames are logged under that, and given to who reads along."""
@@ -169,13 +174,18 @@ class Agent:
             self._unsettled = False
             self._runner.kept.settle()
 
-    async def _let_go(self) -> None:
-        """All that it said is stored: the keeper need not know it any more, unless it goes on without us."""
+    async def let_go(self) -> None:
+        """All that it said is stored: nobody need know it any more, unless it goes on without us. Twice: once.
+
+        Before another is started for its session, which is written down in the same place.
+        """
         if self._runner.left or self._runner.kept is None:
             return
+        self._unsettled = False
         self._runner.kept.release()
-        if self._on_over is not None:
-            await self._on_over()
+        on_over, self._on_over = self._on_over, None
+        if on_over is not None:
+            await on_over()
 
     @property
     def ready(self) -> bool:

@@ -19,6 +19,7 @@ from footplate.engines.known_agents import OFFERS
 from footplate.engines.receipts import Receipt, find_receipt, installs_folder, own_program, receipts, remove_install
 from footplate.errors import Conflict, FootplateError, InstallFailed, UnknownEngine
 from footplate.host.spawner import Spawner
+from footplate.runtime.errands import Progress
 from footplate.runtime.fetching import Told
 from footplate.runtime.installs import Installer, node_problem
 from footplate.runtime.registries import read_registries
@@ -64,8 +65,8 @@ class Roster:
         self._environ = environ
         self._offers: dict[str, Offer] | None = None
         self._providing: dict[str, asyncio.Lock] = {}
-        self.installing: dict[str, list[str]] = {}
-        """The installs that are under way here, and how far each is, in words."""
+        self.installs: dict[str, Progress] = {}
+        """The last install of each agent here, and how far it is, in words."""
         self.problems: tuple[str, ...] = ()
         """What is wrong with the registries, once they were read."""
 
@@ -197,22 +198,23 @@ class Roster:
     # ------------------------------------------------------------------------------------------ changing it
 
     async def install(self, name: str, keeper: Spawner, *, version: str = "", told: Told = lambda _: None) -> Receipt:
-        """Install an agent into the data folder. Raises `UnknownEngine`, `InstallFailed`."""
+        """Install an agent into the data folder. Raises `UnknownEngine`, `InstallFailed`, `Conflict`."""
         offer = (await self.offers()).get(name)
         if offer is None:
             if name in await self.names():
                 raise InstallFailed(name, "Footplate does not install it; put its program on the PATH")
             raise UnknownEngine(name, await self.names())
-        lines = self.installing[name] = []
+        before = self.installs.get(name)
+        if before is not None and before.state == "running":
+            raise Conflict(f"{name} is being installed; ask again when that is over")
+        progress = self.installs[name] = Progress.begin()
 
         def tell(line: str) -> None:
-            lines.append(line)
+            progress.lines.append(line)
             told(line)
 
-        try:
+        with progress.recorded():
             receipt = await Installer(keeper, self._environ).install(offer, version=version, told=tell)
-        finally:
-            del self.installing[name]
         self._offers = None
         return receipt
 

@@ -14,7 +14,7 @@ import msgspec
 
 from footplate.engines.base import Engine, Keeping, Options
 from footplate.engines.standing import Standing
-from footplate.errors import EngineError, EngineGone, FootplateError, HostError, InvalidValue, RequestError
+from footplate.errors import EngineError, EngineGone, FootplateError, HostError, InvalidValue, LockHeld, RequestError
 from footplate.events import commands as c
 from footplate.events import model as m
 from footplate.events.content import ContentBlock, TextBlock
@@ -25,10 +25,12 @@ from footplate.events.view import QueuedPrompt, SessionView, ToolItem, UserItem
 from footplate.host.locks import SessionLock
 from footplate.runtime.agent import Agent
 from footplate.runtime.equipment import equip
+from footplate.runtime.guard import guard_hooks
 from footplate.runtime.limit_requests import GO_ON as RAISED
 from footplate.runtime.limit_requests import open_limit_requests
 from footplate.runtime.limits import Spent, reached, spent_money, told
 from footplate.runtime.log import SessionLog
+from footplate.runtime.orphan import WAITS, Orphan
 from footplate.runtime.records import Doubts, begin_anew, is_missing, lost_in_begin
 from footplate.runtime.recovery import BRIDGE
 from footplate.runtime.rejoining import Rejoin, write_down
@@ -81,6 +83,7 @@ class Conductor:
         self._tool_calls = sum(isinstance(item, ToolItem) for item in view.items)
         self._cut: m.LimitReached | None = None
         self._outdated = False
+        self._orphan = Orphan(lambda: links.post(self.go_on))
         self._leaver: Agent | None = None
         self._endings: set[asyncio.Task[None]] = set()
         self._keys = 0
@@ -145,34 +148,45 @@ class Conductor:
     async def go_on(self) -> None:
         """Hand the oldest waiting prompt to the agent, unless a limit is reached or asked about."""
         waiting = self.waiting()
+        if not waiting:
+            self._orphan.stop()
         if self._outdated and self.agent is not None and not self.busy:
             self._replace_agent(self.agent)
         elif waiting and self._may_begin():
             limit = reached(self.spec.limits, self.spent())
             if limit is not None:
                 await self._halt(limit, "before")
-            elif not open_limit_requests(self.log.outline()):
-                await self._begin(waiting[0])
+            elif not open_limit_requests(self.log.outline()) and await self._begin(waiting[0]):
+                self.post(self.go_on)  # what waited behind it has its own turn; the state is told then
+                return
         await self.tell_state()
 
     def _may_begin(self) -> bool:
         return not (self.busy or self.over or self.holding) and self._parked is None
 
-    async def _begin(self, first: QueuedPrompt) -> None:
+    async def _begin(self, first: QueuedPrompt) -> bool:
+        """Hand it over. True when that was the end of it already: the next one may begin."""
         if await self._doubts.begun(first.id, self.engine, self._options, self.services.environ):
             await self.log.publish(lost_in_begin(self.log.view(), first.id), source="bridge", durable=True)
-            self.post(self.go_on)
-            return
+            return True
         try:
             await self.ensure_agent()
             await self._hand_over(first.id, (*self._context(), *first.content), "queue")
-        except EngineGone as problem:
-            if self.agent is not None:  # it died a moment ago, perhaps at once: what tells of its end goes on
-                self._sent.discard(first.id)
-            else:
-                await self._fail(first.id, problem)
         except (EngineError, HostError, RequestError) as problem:
-            await self._fail(first.id, problem)
+            if isinstance(problem, EngineGone) and self.agent is not None:
+                self._sent.discard(first.id)  # it died a moment ago, perhaps at once: what tells of its end goes on
+            elif not await self._waits_for_orphan(problem):
+                await self._fail(first.id, problem)
+                return True
+        return False
+
+    async def _waits_for_orphan(self, problem: FootplateError) -> bool:
+        """Whether the agent that has the lock on the session is about to go: then what waits is tried again soon."""
+        if not isinstance(problem, LockHeld) or not problem.left:
+            return False
+        if not self._orphan.awaited:
+            await self.log.publish([m.Notice(level="info", text=WAITS, code="agent_leaving")], source="bridge")
+        return self._orphan.look_again()
 
     def waiting(self) -> list[QueuedPrompt]:
         """The prompts that the agent has not been given."""
@@ -196,16 +210,38 @@ class Conductor:
         """Start the agent's process unless one runs."""
         if self.agent is not None:
             return
-        options = await self._equip(self._options())
-        if await asyncio.to_thread(is_missing, self.engine, self.log.view(), options, self.services.environ):
-            await self.log.publish(begin_anew(self.log.view()), source="bridge")
-            options = msgspec.structs.replace(options, resume=None)
-        self.agent = await Agent.start(self.services, self.engine, options, self._take, session=self.log.session)
+        options = self._options()
+        lock = await self._lock(options)
+        try:
+            options = await self._equip(options)
+            if await asyncio.to_thread(is_missing, self.engine, self.log.view(), options, self.services.environ):
+                await self.log.publish(begin_anew(self.log.view()), source="bridge")
+                options = msgspec.structs.replace(options, resume=None)
+                lock = _free(lock)
+            await self._start(options, lock)
+        except BaseException:
+            _free(lock)
+            raise
+
+    async def _lock(self, options: Options) -> SessionLock | None:
+        """The lock on the conversation that is gone on with, before anything is said of it. Raises `LockHeld`."""
+        if options.resume is None or options.fork:
+            return None
+        lock = self.services.warm.lock_on(self.engine, options.resume)
+        await lock.acquire()
+        return lock
+
+    async def _start(self, options: Options, lock: SessionLock | None) -> None:
+        self.agent = await Agent.start(
+            self.services, self.engine, options, self._take, session=self.log.session, lock=lock
+        )
         self.agent.name(self.log.session, self.services.taps)
+        self._orphan.stop()
         self._outdated = False
 
     def _options(self) -> Options:
-        return starting_options(self.spec, self.log.view(), self.services.settings, self.spent())
+        hooks = guard_hooks(self.services.rules) if self.engine.capabilities().hooks else ()
+        return starting_options(self.spec, self.log.view(), self.services.settings, self.spent(), hooks)
 
     async def resume_agent(self, standing: Standing, *, mode: str, anew: bool, lock: SessionLock | None) -> None:
         """A process that goes on with the open turn: in the conversation, or `anew` in one that begins with it."""
@@ -217,11 +253,7 @@ class Conductor:
             resume=None if anew else options.resume,
             fork=False,
         )
-        self.agent = await Agent.start(
-            self.services, self.engine, options, self._take, session=self.log.session, lock=lock
-        )
-        self.agent.name(self.log.session, self.services.taps)
-        self._outdated = False
+        await self._start(options, lock)
 
     async def say(self, text: str) -> None:
         """Tell the agent something of our own, within the turn that is open."""
@@ -328,7 +360,9 @@ class Conductor:
 
     async def detached(self) -> None:
         """The process is gone: what it had taken and not begun goes back to the person."""
-        self.agent = None
+        gone, self.agent = self.agent, None
+        if gone is not None:
+            await gone.let_go()
         self._told_waiting = False
         self._running.clear()
         self._turn = self.log.view().turn
@@ -440,6 +474,7 @@ class Conductor:
             if timer is not None:
                 timer.cancel()
         self._parked = self._clock = None
+        self._orphan.stop()
 
     # ---------------------------------------------------------------------------------------------- state
 
@@ -491,6 +526,8 @@ class Conductor:
             return "waiting", "you"
         if busy:
             return "running", "tool" if self._running else "model"
+        if self._orphan.awaited:
+            return "starting", ""
         if self._parked is not None:
             return "parked", "limit"
         if view.queue and reached(self.spec.limits, self.spent()) is not None:
@@ -501,3 +538,10 @@ class Conductor:
     def spent(self) -> Spent:
         """What the session has used so far."""
         return Spent.of(self.log.outline().usage, tool_calls=self._tool_calls)
+
+
+def _free(lock: SessionLock | None) -> SessionLock | None:
+    """Let go of it; nothing is left of it."""
+    if lock is not None:
+        lock.release()
+    return None

@@ -27,6 +27,7 @@ from footplate.host.locks import SessionLock
 from footplate.runtime import aftermath
 from footplate.runtime.conductor import Conductor
 from footplate.runtime.journal import NOTHING, Kept, kept_open, pending_of, results_in
+from footplate.runtime.orphan import PATIENCE_S
 from footplate.runtime.recovery import close_what_was_left
 from footplate.runtime.requests import RequestBook
 from footplate.runtime.standing import standing_of
@@ -39,8 +40,8 @@ TRIES: Final = 3
 START_S: Final = 60.0
 """How long a process may take until it can be spoken to."""
 
-LOCK_S: Final = 5.0
-"""How long the lock may be held by the last process, whose end was told a moment ago."""
+LOCK_S: Final = PATIENCE_S
+"""How long the lock may be held by the last process, whose end was told a moment ago, or that is being ended."""
 
 LOOK_S: Final = 0.2
 
@@ -393,7 +394,7 @@ class Resumption:
         lock = self._conductor.services.warm.lock_on(self._conductor.engine, session)
         try:
             async with asyncio.timeout(LOCK_S):
-                await lock.acquire(wait=True)
+                await lock.acquire(wait=True, left_s=LOCK_S)
         except TimeoutError:
             await lock.acquire()  # says who has it
         return lock

@@ -51,6 +51,10 @@ class Service:
         """Whether agents and processes go on when we end, for the next service to take over."""
         return self.hub.leaving and self.settings.runtime.reattach_grace_s > 0
 
+    async def has_folder(self) -> bool:
+        """Whether its data folder is still there; without it nothing is kept, and no later service finds an agent."""
+        return await asyncio.to_thread((self.data / STORE).is_dir)
+
     async def drain(self, patience_s: float) -> bool:
         """End with the agents, not without them: wait for turns that run, then everything is ended in order.
 

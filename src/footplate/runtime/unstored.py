@@ -23,8 +23,8 @@ class Unstored:
         with path.open("w+b") as file:
             file.write(bytes([SET]))
             file.flush()
-            self._byte = mmap.mmap(file.fileno(), 1)
-        self._path = path
+            self._map = mmap.mmap(file.fileno(), 1)
+        self._byte: mmap.mmap | bytearray = self._map
 
     def set(self) -> None:
         """Something is about to come that is not stored."""
@@ -35,8 +35,9 @@ class Unstored:
         self._byte[0] = CLEAR
 
     def leave(self) -> None:
-        """Let go of it as it is, for the next service."""
-        self._byte.close()
+        """Let go of it as it is, for the next service; nothing of what is said from here on is written."""
+        self._byte = bytearray(1)
+        self._map.close()
 
 
 def is_whole(data: Path, session: str) -> bool:

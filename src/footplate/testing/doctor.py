@@ -4,40 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from importlib.resources import files
-from typing import Final
+from typing import Any, Final
 
 import click
 import msgspec
 
-from footplate.config.places import data_folder
+from footplate.config.acp import AcpAgentSettings
 from footplate.config.settings import Settings, load_settings
 from footplate.engines.commands import with_agents
 from footplate.engines.distribution import Offer
 from footplate.errors import ConfigError, EngineNotFound, FootplateError, RequestError
-from footplate.host.environment import build_environment
-from footplate.host.process import Keeper
 from footplate.runtime.agents import AgentState, Roster
-from footplate.runtime.greeting import greet
-from footplate.testing.drill import DRILLS, Step, drill
+from footplate.runtime.examination import Examined, Report, Step
+from footplate.testing.drill import Subject, drill
 from footplate.testing.shapes import read_known, unknown
 
 FAILED: Final = 1
 USAGE: Final = 2
-
-
-class Examined(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found out about one agent. `new` are kinds of lines and fields that we have never seen of it."""
-
-    agent: str
-    version: str
-    ok: bool
-    steps: tuple[Step, ...]
-    unparsed: tuple[str, ...] = ()
-    new: tuple[str, ...] = ()
-    lines: int = 0
+STOPPED: Final = 143
+Hears = Callable[[Step], None]
 
 
 def known_shapes(engine: str) -> frozenset[str] | None:
@@ -47,36 +36,31 @@ def known_shapes(engine: str) -> frozenset[str] | None:
 
 
 async def examine_agent(
-    state: AgentState, offer: Offer | None, environ: Mapping[str, str], settings: Settings
+    state: AgentState, offer: Offer | None, settings: Settings, environ: Mapping[str, str], told: Hears
 ) -> Examined:
-    """Drill an agent; one that has no drill is greeted."""
-    if state.id not in DRILLS:
-        return await _greet(state, offer, environ)
-    found = await drill(state.id, environ, settings)
+    """Drill an agent that is installed."""
+    found = await drill(subject_of(state, offer, settings), environ, told)
     known = known_shapes(state.id)
-    new = unknown(found.lines, known) if known is not None else ()
     return Examined(
         agent=state.id,
-        version=found.version,
+        version=state.version,
         ok=found.ok,
         steps=found.steps,
         unparsed=found.unparsed,
-        new=new,
+        new=unknown(found.lines, known) if known is not None else (),
         lines=len(found.lines),
     )
 
 
-async def _greet(state: AgentState, offer: Offer | None, environ: Mapping[str, str]) -> Examined:
-    if offer is None:
-        step = Step(
-            name="greeting", ok=False, problem="there is no drill for it, and nothing is known of how to greet it"
-        )
-        return Examined(agent=state.id, version=state.version, ok=False, steps=(step,))
-    async with Keeper.start(state_dir=data_folder(environ)) as keeper:
-        env = build_environment(environ, allow=offer.passed, extra=offer.env)
-        greeted = await greet(keeper, (state.program, *offer.args), env, offer.wire)
-    step = Step(name="greeting", ok=not greeted.refused, problem=greeted.refused)
-    return Examined(agent=state.id, version=state.version or greeted.version, ok=step.ok, steps=(step,))
+def subject_of(state: AgentState, offer: Offer | None, settings: Settings) -> Subject:
+    """Who is drilled: an engine of ours by its program, else a command that speaks ACP."""
+    command = settings.acp_agents.get(state.id)
+    if command is None and not state.engine and offer is not None:
+        command = AcpAgentSettings(command=(state.program, *offer.args), env=offer.env, env_pass=offer.passed)
+    if command is not None:
+        return Subject(name=state.id, settings=Settings(acp_agents={state.id: command}))
+    program: dict[str, object] = {"program": state.program} if state.program else {}
+    return Subject(name=state.id, settings=Settings(engines={state.id: program}))
 
 
 def render(found: Examined) -> str:
@@ -84,7 +68,8 @@ def render(found: Examined) -> str:
     lines = [f"{'ok  ' if found.ok else 'FAIL'}  {found.agent} {found.version}".rstrip()]
     for step in found.steps:
         took = f" ({step.seconds:g} s)" if step.seconds else ""
-        lines.append(f"      {step.name}: {'ok' if step.ok else step.problem}{took}")
+        how = f"not tried: {step.skipped}" if step.skipped else "ok" if step.ok else step.problem
+        lines.append(f"      {step.name}: {how}{took}")
     lines += [f"      a line that we cannot read: {reason}" for reason in found.unparsed]
     lines += [f"      new: {path}" for path in found.new]
     if found.lines and not found.new:
@@ -96,12 +81,14 @@ def render(found: Examined) -> str:
 @click.argument("agents", nargs=-1, metavar="[AGENT...]")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @click.option("--strict", is_flag=True, help="What is new counts as a failure, too.")
-def doctor_command(agents: tuple[str, ...], as_json: bool, strict: bool) -> None:
+@click.option("--steps", is_flag=True, help="A line of JSON for each step when it is over, before the rest.")
+def doctor_command(agents: tuple[str, ...], as_json: bool, strict: bool, steps: bool) -> None:
     """Drill installed agents: a permission, a question, an interrupt and a resume on a scripted model.
 
     No key is used and nothing leaves the machine. Reported are also the kinds of lines and the fields that
-    nobody has seen before in what the agent says: the early warning when it changes. Agents without a drill
-    are greeted. Without a name: every agent that is installed. Exit code 1 when a step fails.
+    nobody has seen before in what the agent says: the early warning when it changes. An agent of which nothing is
+    known is tried as far as it finds the model. Without a name: every agent that is installed. Exit code 1 when a
+    step fails.
 
     \b
     Example:
@@ -109,20 +96,37 @@ def doctor_command(agents: tuple[str, ...], as_json: bool, strict: bool) -> None
     """
     environ = dict(os.environ)
     try:
-        found = asyncio.run(_examine(agents, environ))
+        found = asyncio.run(_until_stopped(_examine(agents, environ, _say_step if steps else _say_nothing)))
     except FootplateError as problem:
         click.echo(f"footplate: {problem}", err=True)
         sys.exit(USAGE if isinstance(problem, RequestError | ConfigError) else FAILED)
+    except asyncio.CancelledError:
+        sys.exit(STOPPED)
     ok = all(each.ok and not (strict and each.new) for each in found)
     if as_json:
-        click.echo(msgspec.json.encode({"ok": ok, "agents": found}))
+        click.echo(msgspec.json.encode(Report(ok=ok, agents=tuple(found))))
     else:
         for each in found:
             click.echo(render(each))
     sys.exit(0 if ok else FAILED)
 
 
-async def _examine(agents: tuple[str, ...], environ: Mapping[str, str]) -> list[Examined]:
+def _say_step(step: Step) -> None:
+    click.echo(msgspec.json.encode({"step": step}))
+
+
+def _say_nothing(_: Step) -> None:
+    pass
+
+
+async def _until_stopped(work: Coroutine[Any, Any, list[Examined]]) -> list[Examined]:
+    """Do the work; a SIGTERM ends the agent and takes the drill's folder away before we go."""
+    task = asyncio.ensure_future(work)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    return await task
+
+
+async def _examine(agents: tuple[str, ...], environ: Mapping[str, str], told: Callable[[Step], None]) -> list[Examined]:
     settings = with_agents(load_settings(environ), environ)
     roster = Roster(settings, environ)
     states = [await roster.look(agent) for agent in agents] or [each for each in await roster.list() if each.installed]
@@ -130,4 +134,4 @@ async def _examine(agents: tuple[str, ...], environ: Mapping[str, str]) -> list[
         if not state.installed:
             raise EngineNotFound(state.id, state.id, f"run `footplate agents install {state.id}`")
     offers = await roster.offers()
-    return [await examine_agent(state, offers.get(state.id), environ, settings) for state in states]
+    return [await examine_agent(state, offers.get(state.id), settings, environ, told) for state in states]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,15 @@ from footplate.config.settings import HttpSettings, Settings
 from tests.unit.interfaces.http.served import TOKEN, serve
 
 HOW_TO = Path(__file__).resolve().parents[3] / "docs" / "how-to"
-PAGES = ("serve.md", "http-sessions.md", "http-agents.md", "projects.md", "git.md")
+PAGES = (
+    "serve.md",
+    "http-sessions.md",
+    "http-agents.md",
+    "projects.md",
+    "git.md",
+    "team-server.md",
+    "session-persistence.md",
+)
 TOOLS = ("curl", "jq")
 HEARTBEAT_S = 0.2
 """`curl | sed '/.../q'` ends when curl next writes: a sign of life is soon enough here, and none for 15 s elsewhere."""
@@ -31,7 +40,7 @@ async def test_every_shell_example_of_the_page_runs(page: str, tmp_path: Path) -
             "-c",
             "\n".join(examples),
             env={
-                "PATH": "/usr/local/bin:/usr/bin:/bin",
+                "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
                 "HOME": str(tmp_path),
                 "FOOTPLATE_URL": served.url,
                 "FOOTPLATE_TOKEN": TOKEN,

@@ -56,6 +56,7 @@ COMMANDS = {
     "GET /api/agents/{agent}": "agents info",
     "POST /api/agents/{agent}/install": "agents install",
     "DELETE /api/agents/{agent}": "agents remove",
+    "POST /api/agents/{agent}/doctor": "agents doctor",
     "GET /api/credentials": "credentials",
     "GET /v1/fs/entries": "files list",
     "GET /v1/fs/stat": "files stat",

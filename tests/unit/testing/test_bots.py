@@ -7,6 +7,7 @@ import asyncio
 import httpx
 import pytest
 
+from footplate.chat.model import Button, Content, Entity, Place
 from footplate.errors import (
     BotForbidden,
     BotRefused,
@@ -19,8 +20,6 @@ from footplate.errors import (
     RetryAfter,
 )
 from footplate.interfaces.telegram.bot.client import BotClient
-from footplate.interfaces.telegram.bot.content import Button, Content, Place
-from footplate.interfaces.telegram.bot.wire import Entity
 from footplate.testing.bots import ScriptedBots
 from footplate.testing.bots.limits import Rates
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from footplate.testing.doctor import Examined, known_shapes, render
-from footplate.testing.drill import Step
+from footplate.runtime.examination import Examined, Step
+from footplate.testing.doctor import known_shapes, render
 from footplate.testing.shapes import read_known, shape_of, unknown
 
 RECORDED = Path(__file__).resolve().parents[2] / "fixtures" / "claude"

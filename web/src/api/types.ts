@@ -219,6 +219,7 @@ export interface Capabilities {
   readonly background: boolean;
   readonly multiplex: boolean;
   readonly mcp: boolean;
+  readonly hooks: boolean;
   readonly add_dirs: boolean;
   readonly system_prompt: boolean;
   readonly chooses_session_id: boolean;
@@ -226,10 +227,12 @@ export interface Capabilities {
   readonly efforts: readonly string[];
 }
 
-/** One agent as it stands, and how far an install of it is that is under way. */
+/** One agent as it stands. */
 export interface CatalogEntry {
   readonly agent: AgentState;
   readonly installing: readonly string[];
+  readonly install: Progress | null;
+  readonly doctor: Examination | null;
 }
 
 /** Every agent, and what is wrong with the registries. */
@@ -675,6 +678,32 @@ export interface EventsQuery {
   readonly limit?: number;
 }
 
+/** An examination by this server, under way or the last one. `found` is there once it is done. */
+export interface Examination {
+  readonly state: "done" | "failed" | "running";
+  readonly steps: readonly Step[];
+  readonly found: Examined | null;
+  readonly problem: string;
+  readonly started_at: number;
+  readonly ended_at: number | null;
+}
+
+/** `wait`: answer when the examination is over; else at once. */
+export interface Examine {
+  readonly wait?: boolean;
+}
+
+/** What was found out about one agent. */
+export interface Examined {
+  readonly agent: string;
+  readonly version: string;
+  readonly ok: boolean;
+  readonly steps: readonly Step[];
+  readonly unparsed: readonly string[];
+  readonly new: readonly string[];
+  readonly lines: number;
+}
+
 /** How the agent's last process went. */
 export interface ExitView {
   readonly reason: string;
@@ -706,6 +735,7 @@ export interface FactsModelUsage {
 /** Which version: one by its number, `latest`, or (default) the one that is known to work. */
 export interface Fetch {
   readonly version?: string;
+  readonly wait?: boolean;
 }
 
 /** What happened to one file. Before the call ended it is what the call intends. */
@@ -1307,6 +1337,15 @@ export interface ProcessesLogQuery {
   readonly tail?: number | null;
   readonly since?: number | null;
   readonly follow?: boolean;
+}
+
+/** How far a piece of long work is, in words; `problem` says why it failed. It is kept until the next one begins. */
+export interface Progress {
+  readonly state: "done" | "failed" | "running";
+  readonly lines: readonly string[];
+  readonly problem: string;
+  readonly started_at: number;
+  readonly ended_at: number | null;
 }
 
 /** A project of the settings, or (without an alias) another folder that sessions work in. */
@@ -2033,6 +2072,15 @@ export interface StdioMcp {
   readonly args?: readonly string[];
   readonly env?: Record<string, string> | null;
   readonly cwd?: string | null;
+}
+
+/** One part of a drill: how it went, in words when it went wrong. `skipped`: why it was not tried, if it was not. */
+export interface Step {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly problem: string;
+  readonly seconds: number;
+  readonly skipped: string;
 }
 
 /** End one background task. */

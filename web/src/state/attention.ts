@@ -1,7 +1,8 @@
 // Everything that needs somebody, across all sessions: the list of sessions and the requests that wait, kept live.
 import { computed, signal } from "@preact/signals";
 import { api, type Refusal } from "../api/client";
-import { follow } from "../api/stream";
+import { followTogether } from "../api/shared";
+import type { StreamEvent } from "../api/stream";
 import type { News, RequestInfo, SessionInfo, Snapshot } from "../api/types";
 import { token } from "./token";
 
@@ -62,10 +63,19 @@ function takeSnapshot(snapshot: Snapshot): void {
   for (const info of snapshot.sessions) putSession(info);
 }
 
-/** Follow until the returned function is called. A reconnect begins with a snapshot, so nothing is missed. */
+/** What the stream would begin with now, for a tab that was opened later. */
+function recall(): readonly StreamEvent[] {
+  const snapshot = { requests: waiting.value, sessions: [...sessions.value.values()].filter((each) => !each.archived) };
+  return [{ id: "", event: "snapshot", data: JSON.stringify(snapshot) }];
+}
+
+/**
+ * Follow until the returned function is called. A reconnect begins with a snapshot, so nothing is missed. All tabs with
+ * the same token share one stream.
+ */
 export function followAttention(): () => void {
   connection.value = "connecting";
-  return follow({
+  return followTogether(`footplate.news.${token.value}`, {
     address: () => "/api/events",
     take: (events) => {
       for (const event of events) {
@@ -81,5 +91,5 @@ export function followAttention(): () => void {
       connection.value = "refused";
       if (problem.status === 401) token.value = "";
     },
-  });
+  }, recall);
 }

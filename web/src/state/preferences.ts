@@ -27,6 +27,10 @@ function read<T>(key: string, otherwise: T): T {
 export type Theme = "auto" | "light" | "dark";
 export const theme = remembered<Theme>("theme", "auto");
 export const splitDiffs = remembered("split-diffs", false);
+export const wideWorkspace = remembered("wide-workspace", false);
+export const workspaceTab = remembered("workspace-tab", "");
+export const lastTerminal = remembered<Record<string, string>>("terminals", {});
+export const readTerminals = remembered("read-terminals", false);
 export const openTabs = remembered<readonly string[]>("tabs", []);
 export const showThinking = remembered("thinking", true);
 export const drafts = remembered<Record<string, string>>("drafts", {});

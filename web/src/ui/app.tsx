@@ -3,10 +3,10 @@ import { useSignalEffect } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useErrorBoundary } from "preact/hooks";
 import { reconnectNow } from "../api/stream";
-import { pages, panels } from "../panels";
+import { isWorkspace, pages, panels } from "../panels";
 import { connection, followAttention, sessions, waiting } from "../state/attention";
-import { openTabs } from "../state/preferences";
-import { go, route } from "../state/route";
+import { openTabs, wideWorkspace } from "../state/preferences";
+import { route } from "../state/route";
 import { current, lookAt } from "../state/session";
 import { wordsOf } from "../state/toasts";
 import { token } from "../state/token";
@@ -14,9 +14,9 @@ import { texts } from "../texts";
 import { ConnectionBanner } from "./connection";
 import { Gate } from "./gate";
 import { Home } from "./home";
-import { Icon } from "./icons";
 import { Lazy } from "./lazy";
 import { Overlays } from "./overlays";
+import { PanelFrame } from "./panel_frame";
 import { SessionScreen } from "./session_screen";
 import { Sidebar } from "./sidebar";
 import { Tabs } from "./tabs";
@@ -82,7 +82,7 @@ function Shell(): JSX.Element {
       <a class="skip" href="#main">
         {texts.skipToConversation}
       </a>
-      <div class={`shell${panel ? " with-panel" : ""}`} data-at={at.name === "home" ? "list" : "session"}>
+      <div class={`shell${panel ? ` ${panelLooks(panel.id)}` : ""}`} data-at={at.name === "home" ? "list" : "session"}>
         <Sidebar />
         <main class="main" id="main" tabIndex={-1}>
           <ConnectionBanner />
@@ -92,27 +92,16 @@ function Shell(): JSX.Element {
           {at.name === "home" || (at.name === "page" && !page) ? <Home /> : null}
         </main>
         {panel && session && at.name === "session" ? (
-          <aside class="panel" aria-label={panel.title}>
-            <header class="panel-head">
-              <Icon name={panel.icon} />
-              <h2 class="spacer panel-title">{panel.title}</h2>
-              <button
-                type="button"
-                class="button quiet only-icon"
-                aria-label={texts.panels.close}
-                onClick={() => go({ name: "session", id: session.id, panel: "" })}
-              >
-                <Icon name="close" />
-              </button>
-            </header>
-            <div class="panel-body">
-              <Lazy key={`${session.id}/${panel.id}`} load={panel.load} props={{ session }} />
-            </div>
-          </aside>
+          <PanelFrame panel={panel} session={session} />
         ) : null}
       </div>
       <Overlays />
       <Toasts />
     </>
   );
+}
+
+function panelLooks(id: string): string {
+  if (!isWorkspace(id)) return "with-panel";
+  return wideWorkspace.value ? "with-panel only-panel" : "with-panel with-workspace";
 }

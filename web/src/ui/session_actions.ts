@@ -4,7 +4,8 @@ import type { SessionInfo } from "../api/types";
 import { dropSession, putSession } from "../state/attention";
 import { confirmThat, overlay } from "../state/overlay";
 import { openTabs } from "../state/preferences";
-import { formatRoute, goSession } from "../state/route";
+import { hears, hindrance, tellMeOf, wishes } from "../state/push";
+import { formatRoute, go, goSession } from "../state/route";
 import { attempt, tell } from "../state/toasts";
 import { texts } from "../texts";
 import { copyText } from "./clipboard";
@@ -19,6 +20,7 @@ export function sessionActions(info: SessionInfo): MenuItem[] {
     { id: "fork", text: words.fork, icon: "fork", act: () => void fork(info) },
     { id: "export", text: words.exported, icon: "download", act: () => void download(info) },
     { id: "link", text: words.copyLink, icon: "link", act: () => copyText(location.origin + formatRoute({ name: "session", id: info.id, panel: "" })) },
+    { id: "bell", text: hears(info.id) ? texts.push.quiet : texts.push.tell, icon: "bell", act: () => void tellOf(info) },
     { id: "archive", text: info.archived ? words.unarchive : words.archive, icon: "archive", act: () => void setAside(info) },
   ];
   if (info.state !== "closed") {
@@ -34,6 +36,17 @@ async function fork(info: SessionInfo): Promise<void> {
   putSession(made);
   tell(words.forked, "good");
   goSession(made.id);
+}
+
+/** Of all sessions it is told already: then the page of notifications is the place to say otherwise. */
+async function tellOf(info: SessionInfo): Promise<void> {
+  const problem = hindrance();
+  if (problem) tell(problem, "bad");
+  else if (wishes.value.all && hears(info.id)) go({ name: "page", id: "notifications" });
+  else {
+    const wanted = !hears(info.id);
+    if ((await attempt(tellMeOf(info.id, wanted))) && wanted) tell(texts.push.told, "good");
+  }
 }
 
 async function download(info: SessionInfo): Promise<void> {

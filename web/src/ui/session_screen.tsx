@@ -1,6 +1,6 @@
 // One session: its head, the conversation, what it plans, and the field to talk to it.
 import type { JSX } from "preact";
-import { panels } from "../panels";
+import { isWorkspace, panels } from "../panels";
 import { sessions } from "../state/attention";
 import { go, goSession, route } from "../state/route";
 import type { OpenSession } from "../state/session";
@@ -14,6 +14,7 @@ import { MenuButton } from "./menu";
 import { PlanBar } from "./plan_bar";
 import { sessionActions } from "./session_actions";
 import { titleOf } from "./titles";
+import { WorkspaceButton } from "./panel_frame";
 
 export function SessionScreen({ session }: { session: OpenSession }): JSX.Element {
   const standing = session.standing.value;
@@ -68,7 +69,8 @@ function SessionHead({ session }: { session: OpenSession }): JSX.Element {
           {facts.state === "running" ? texts.waitingFor[facts.waiting_for] || texts.states.running : texts.states[facts.state]}
         </span>
       </span>
-      {panels.map((panel) => (
+      <WorkspaceButton session={session.id} open={open} />
+      {panels.filter((panel) => !isWorkspace(panel.id)).map((panel) => (
         <button
           key={panel.id}
           type="button"

@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { api } from "../api/client";
 import type { SessionInfo } from "../api/types";
+import { pages } from "../panels";
 import { reloadSessions, sessionList, sessionsLoaded, waiting } from "../state/attention";
 import { openStart, overlay } from "../state/overlay";
 import { theme } from "../state/preferences";
@@ -82,6 +83,8 @@ export function Sidebar(): JSX.Element {
       <SessionList />
       <div class="sidebar-foot">
         <ConnectionState />
+        <PageLink id="notifications" />
+        <PageLink id="agents" />
         <button type="button" class="button quiet only-icon" aria-label={texts.palette.open} title={`${texts.palette.open} (Ctrl K)`} onClick={() => (overlay.value = { name: "palette" })}>
           <Icon name="bolt" />
         </button>
@@ -96,6 +99,18 @@ export function Sidebar(): JSX.Element {
         }))} />
       </div>
     </nav>
+  );
+}
+
+function PageLink({ id }: { id: string }): JSX.Element | null {
+  const page = pages.find((each) => each.id === id);
+  if (!page) return null;
+  const at = route.value;
+  const to = { name: "page", id } as const;
+  return (
+    <a class="button quiet only-icon" href={formatRoute(to)} onClick={onLink(to)} aria-label={page.title} title={page.title} aria-current={at.name === "page" && at.id === id ? "page" : undefined}>
+      <Icon name={page.icon} />
+    </a>
   );
 }
 

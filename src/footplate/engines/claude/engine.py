@@ -80,6 +80,7 @@ class ClaudeEngine:
             structured_output=True,
             max_turns=True,
             max_budget=True,
+            hooks=True,
             background=True,
             mcp=True,
             add_dirs=True,

@@ -26,6 +26,8 @@ from footplate.runtime.access import Access
 from footplate.runtime.agents import Roster
 from footplate.runtime.children import Children
 from footplate.runtime.choices import ChoiceBook
+from footplate.runtime.errands import Errands
+from footplate.runtime.examination import Examiner
 from footplate.runtime.hub import Hub
 from footplate.runtime.notify import Notifier
 from footplate.runtime.push import Push
@@ -48,6 +50,8 @@ class Api:
         self.files = Files(Grounds.of(self.services.environ.get("HOME") or "/", self.settings.files.roots))
         self.children = children
         self.roster = Roster(self.settings, self.services.environ)
+        self.errands = Errands()
+        self.examiner = Examiner(self.services.environ, self.data)
         self.services.provide = self._provide
         self.push = push
         self.usage = UsageBook(self.store)
@@ -119,5 +123,6 @@ async def open_api(service: Service, access: Access) -> AsyncIterator[Api]:
         stack.push_async_callback(api.attention.close)
         stack.callback(service.services.bulletin.subscribe(api.choices.listen))
         stack.push_async_callback(api.acp.close)
+        stack.push_async_callback(api.errands.close)
         stack.callback(api.stop)
         yield api

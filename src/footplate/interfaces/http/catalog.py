@@ -1,24 +1,38 @@
-"""The catalog: every agent that can be had, what it lacks on this machine; installed, updated and removed."""
+"""The catalog: every agent that can be had, what it lacks on this machine; installed, updated, removed and examined.
+
+An install and an examination take their time. The call waits for the end of it, or (`"wait": false`) answers at once;
+either way the work goes on when the caller hangs up, and how far it is stands in the entry of the agent.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
+from footplate.errors import EngineNotFound
 from footplate.interfaces.http.call import Call
 from footplate.interfaces.http.routing import Routes
 from footplate.runtime.agents import AgentState
+from footplate.runtime.errands import Progress
+from footplate.runtime.examination import Examination
 
 routes = Routes("catalog")
 
 
 class CatalogEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One agent as it stands, and how far an install of it is that is under way."""
+    """One agent as it stands.
+
+    `install` is the last install of it by this server, under way or over (null: there was none); `installing` are its
+    words while it is under way. `doctor` is the last examination of it by this server.
+    """
 
     agent: AgentState
     installing: tuple[str, ...] = ()
+    install: Progress | None = None
+    doctor: Examination | None = None
 
 
 class CatalogList(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,7 +43,13 @@ class CatalogList(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _entry(call: Call, state: AgentState) -> CatalogEntry:
-    return CatalogEntry(agent=state, installing=tuple(call.api.roster.installing.get(state.id, ())))
+    install = call.api.roster.installs.get(state.id)
+    return CatalogEntry(
+        agent=state,
+        installing=tuple(install.lines) if install is not None and install.state == "running" else (),
+        install=install,
+        doctor=call.api.examiner.known.get(state.id),
+    )
 
 
 @routes.get("/api/agents", scope="read", summary="Every agent that can be had, and what it lacks", answer=CatalogList)
@@ -38,15 +58,24 @@ async def list_catalog(call: Call) -> CatalogList:
     return CatalogList(agents=tuple(_entry(call, state) for state in states), problems=call.api.roster.problems)
 
 
-@routes.get("/api/agents/{agent}", scope="read", summary="One agent of the catalog", answer=CatalogEntry)
+@routes.get(
+    "/api/agents/{agent}",
+    scope="read",
+    summary="One agent of the catalog, and how far its install or examination is",
+    answer=CatalogEntry,
+)
 async def get_entry(call: Call) -> CatalogEntry:
     return _entry(call, await call.api.roster.look(call.params["agent"]))
 
 
 class Fetch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which version: one by its number, `latest`, or (default) the one that is known to work."""
+    """Which version: one by its number, `latest`, or (default) the one that is known to work.
+
+    `wait`: answer when it is installed; else at once.
+    """
 
     version: Annotated[str, Meta(max_length=64)] = ""
+    wait: bool = True
 
 
 @routes.post(
@@ -57,9 +86,14 @@ class Fetch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     problems=(409, 500, 502),
 )
 async def install_agent(call: Call, body: Fetch) -> CatalogEntry:
-    await call.api.roster.install(call.params["agent"], call.api.services.keeper, version=body.version)
-    call.api.take_in_installs()
-    return _entry(call, await call.api.roster.look(call.params["agent"]))
+    api, state = call.api, await call.api.roster.look(call.params["agent"])
+
+    async def work() -> None:
+        await api.roster.install(state.id, api.services.keeper, version=body.version)
+        api.take_in_installs()
+
+    await _carry_out(api.errands.begin(("install", state.id, body.version), work), wait=body.wait)
+    return _entry(call, await api.roster.look(state.id))
 
 
 @routes.delete(
@@ -68,3 +102,35 @@ async def install_agent(call: Call, body: Fetch) -> CatalogEntry:
 async def remove_agent(call: Call) -> None:
     await call.api.roster.remove(call.params["agent"])
     call.api.take_in_installs()
+
+
+class Examine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`wait`: answer when the examination is over; else at once."""
+
+    wait: bool = True
+
+
+@routes.post(
+    "/api/agents/{agent}/doctor",
+    scope="admin",
+    summary="Drill an installed agent on a scripted model: a permission, a question, an interrupt, a resume",
+    answer=CatalogEntry,
+    problems=(404, 409, 502),
+)
+async def examine_agent(call: Call, body: Examine) -> CatalogEntry:
+    api, state = call.api, await call.api.roster.look(call.params["agent"])
+    if not state.installed:
+        raise EngineNotFound(state.id, state.id, f"run `footplate agents install {state.id}`")
+
+    async def work() -> None:
+        await api.examiner.examine(state.id, api.services.keeper)
+
+    await _carry_out(api.errands.begin(("examine", state.id), work), wait=body.wait)
+    return _entry(call, state)
+
+
+async def _carry_out(task: asyncio.Task[None], *, wait: bool) -> None:
+    """Wait for the end, or only until it has begun; what is refused at once is raised. Who hangs up stops nothing."""
+    await asyncio.wait((task,), timeout=0)
+    if wait or task.done():
+        await asyncio.shield(task)

@@ -1,14 +1,8 @@
-"""The Telegram bridge: prompts, progress, answers and requests in a chat, each delivered once.
+"""Telegram as a transport of the chat bridge (`footplate.chat`), and what is its own.
 
-The map of rooms, in the order in which a message walks through them:
-
-    bot/         the Bot API: values (`wire`, `content`), errors (`refusals`), the client
-    inbox/       `poller` stores every update before it confirms it; `intake` hands them out, one at a time per chat
-    reading/     pure: what a message or a press means (directives, commands, routing, callback data, who may)
-    talk/        what is done about it: prompts, settings, requests, files; one `Follower` per session that has a chat
-    drawing/     pure: events and views as text with entities and buttons (markdown, progress, final, requests, diffs)
-    outbox/      what should stand in a chat (`slots`) and the worker that makes it so: buckets, retries, probes
-    running      `bridge` wires the rooms; `command` is `footplate telegram`; `setup`, `takopi`: first steps
-
-Update -> (reading) -> a call of a session; event -> (drawing) -> a slot of the outbox. No room knows an engine.
+bot/         the Bot API: what only it says (`wire`), errors (`refusals`), the client
+transport    the protocol of `footplate.chat.transport` as calls of the Bot API
+heights      the highest message ids: how an uncertain message is found again
+opening      the bot's lock and its bridge; `beside` a server, or alone by `command`
+first steps  `setup`, `takopi` (settings from there), `checkup` for `footplate doctor`
 """

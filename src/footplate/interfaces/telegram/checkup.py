@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from footplate.chat.model import Id
 from footplate.config.settings import load_settings
 from footplate.config.telegram import TelegramSettings
 from footplate.errors import BotError, BotUnreachable, ConfigError
 from footplate.interfaces.telegram.bot.client import BotClient
-from footplate.interfaces.telegram.bridge import check_settings
-from footplate.interfaces.telegram.reading.gate import known_chats
+from footplate.interfaces.telegram.opening import check_settings
 from footplate.runtime.checkup import Finding, Patient, Status
 
 NAME = "telegram"
@@ -17,6 +17,9 @@ async def check_telegram(patient: Patient) -> list[Finding]:
     """Nothing to say where there is no token."""
     try:
         settings = load_settings(patient.environ).telegram
+    except ConfigError:
+        return []  # what is wrong with them is told already
+    try:
         if not settings.bot_token:
             return [_finding("ok", "not set up", "`footplate telegram setup` sets it up")]
         check_settings(settings)
@@ -34,7 +37,7 @@ async def check_telegram(patient: Patient) -> list[Finding]:
 async def _look(client: BotClient, settings: TelegramSettings, patient: Patient) -> list[Finding]:
     me = await client.get_me()
     found = [_finding("ok", f"the bot is @{me.username}")]
-    for chat in sorted(known_chats(settings)):
+    for chat in sorted(settings.chats, key=str):
         found += await _look_at_chat(client, settings, chat, me.id)
     if settings.voice.enabled and not (settings.voice.api_key or patient.environ.get("OPENAI_API_KEY")):
         found.append(_finding("warn", "voice is on without a key", "set [telegram.voice] api_key or OPENAI_API_KEY"))
@@ -44,7 +47,7 @@ async def _look(client: BotClient, settings: TelegramSettings, patient: Patient)
     return found
 
 
-async def _look_at_chat(client: BotClient, settings: TelegramSettings, chat: int, bot: int) -> list[Finding]:
+async def _look_at_chat(client: BotClient, settings: TelegramSettings, chat: Id, bot: Id) -> list[Finding]:
     try:
         known = await client.get_chat(chat)
     except BotUnreachable:

@@ -7,7 +7,9 @@ import platform
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 
 from footplate.config.agents import AgentsSettings
@@ -15,7 +17,7 @@ from footplate.config.settings import Settings
 from tests.unit.interfaces.http.reading import get, post
 from tests.unit.interfaces.http.served import serve
 from tests.unit.interfaces.http.test_contract_v1 import CLAUDE, NPM
-from tests.unit.runtime.shelf import TINY, Shelf, open_shelf
+from tests.unit.runtime.shelf import DUMB, TINY, Shelf, open_shelf
 
 ON_USE = {"SANDBOX_AGENT_REQUIRE_PREINSTALL": "0"}
 HELLO = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}}
@@ -95,3 +97,58 @@ async def test_where_agents_have_to_be_installed_before_a_missing_one_is_404(
         assert refused.json()["type"] == "urn:sandbox-agent:error:agent_not_installed"
         assert refused.json()["agent"] == "claude"
         assert not (tmp_path / "data" / "installs").exists()
+
+
+async def test_an_install_goes_on_without_its_caller_and_how_it_ended_is_told(tmp_path: Path, shelf: Shelf) -> None:
+    address = shelf.registry(shelf.binary("tiny", "1.2.0", TINY), shelf.binary("dumb", "1.0.0", DUMB))
+    settings = Settings(agents=AgentsSettings(registries=(address,)))
+    async with serve(tmp_path, settings) as served, served.client() as client:
+        begun = await post(client, "/api/agents/tiny/install", wait=False)
+        assert begun["install"]["state"] == "running"
+        await post(client, "/api/agents/dumb/install", wait=False)
+        other = await client.post("/api/agents/tiny/install", json={"version": "1.1.0"})
+        assert (other.status_code, "is being installed" in other.json()["detail"]) == (409, True)
+        tiny = await until(client, "tiny", "install")
+        assert (tiny["install"]["state"], tiny["agent"]["installed"], tiny["installing"]) == ("done", True, [])
+        assert tiny["install"]["lines"][0].startswith("fetching binary for ")
+        dumb = await until(client, "dumb", "install")
+        assert (dumb["install"]["state"], dumb["agent"]["installed"]) == ("failed", False)
+        assert "does not answer: it ended without an answer: exit code 4" in dumb["install"]["problem"]
+        refused = await post(client, "/api/agents/mock/install", 500, wait=False)
+        assert "does not install it" in refused["detail"]
+
+
+async def test_an_agent_is_examined_step_by_step_and_the_last_examination_is_kept(tmp_path: Path) -> None:
+    async with serve(tmp_path) as served, served.client() as client:
+        begun = (await post(client, "/api/agents/mock/doctor", wait=False))["doctor"]
+        assert (begun["state"], begun["found"], begun["ended_at"]) == ("running", None, None)
+        waited = (await post(client, "/api/agents/mock/doctor"))["doctor"]
+        assert (waited["started_at"], waited["state"]) == (begun["started_at"], "done"), "the one that ran was joined"
+        steps = [(step["name"], step["ok"]) for step in waited["steps"]]
+        assert steps == [("permission", True), ("question", True), ("interrupt", True), ("resume", True)]
+        assert waited["found"]["steps"] == waited["steps"]
+        assert (waited["found"]["ok"], waited["found"]["new"], waited["found"]["unparsed"]) == (True, [], [])
+        assert (await get(client, "/api/agents/mock"))["doctor"] == waited
+        missing = await post(client, "/api/agents/cursor/doctor", 404)
+        assert missing["type"].endswith("agent_not_installed")
+        await post(client, "/api/agents/nobody/doctor", 400)
+
+
+async def test_a_server_that_stops_takes_its_examination_with_it(tmp_path: Path) -> None:
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    async with serve(tmp_path, env={"TMPDIR": str(folder)}) as served, served.client() as client:
+        await post(client, "/api/agents/mock/doctor", wait=False)
+        async with asyncio.timeout(30):
+            while not any(each.name.startswith("footplate-drill-") for each in folder.iterdir()):  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+    assert list(folder.iterdir()) == []
+
+
+async def until(client: httpx.AsyncClient, agent: str, work: str) -> dict[str, Any]:
+    """The entry of the agent once that work is over."""
+    async with asyncio.timeout(30):
+        while True:
+            entry: dict[str, Any] = await get(client, f"/api/agents/{agent}")
+            if entry[work]["state"] != "running":
+                return entry

@@ -6,8 +6,8 @@ import { sessionList, sessions } from "../../state/attention";
 import { runKey } from "../../state/keys";
 import { closeOverlay, openStart } from "../../state/overlay";
 import { theme } from "../../state/preferences";
+import { signOut } from "../../state/push";
 import { go, goSession, route } from "../../state/route";
-import { keepToken } from "../../state/token";
 import { texts } from "../../texts";
 import { shortFolder } from "../format";
 import { Icon, type IconName } from "../icons";
@@ -40,7 +40,7 @@ function entries(): Entry[] {
       act: () => (theme.value = name),
     })),
     { id: "help", text: texts.help.open, hint: "?", icon: "help", act: () => runKey("help") },
-    { id: "out", text: texts.settings.signOut, hint: "", icon: "out", act: () => keepToken("") },
+    { id: "out", text: texts.settings.signOut, hint: "", icon: "out", act: () => void signOut() },
   ];
   for (const page of pages) {
     found.push({ id: `page-${page.id}`, text: page.title, hint: "", icon: page.icon, act: () => go({ name: "page", id: page.id }) });

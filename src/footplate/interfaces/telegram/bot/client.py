@@ -8,19 +8,10 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 
+from footplate.chat.model import Chat, Command, Content, Id, Keyboard, Place, Update, User
 from footplate.errors import BotUnreachable
-from footplate.interfaces.telegram.bot.content import Command, Content, Keyboard, Place
 from footplate.interfaces.telegram.bot.refusals import read_refusal
-from footplate.interfaces.telegram.bot.wire import (
-    Answer,
-    Chat,
-    FileInfo,
-    Member,
-    Sent,
-    Topic,
-    Update,
-    User,
-)
+from footplate.interfaces.telegram.bot.wire import Answer, FileInfo, Member, Sent, Topic
 
 if TYPE_CHECKING:
     import httpx
@@ -77,11 +68,11 @@ class BotClient:
         """Have updates come by polling; none of those that wait is dropped."""
         await self._call("deleteWebhook", {"drop_pending_updates": False}, bool)
 
-    async def get_chat(self, chat: int) -> Chat:
+    async def get_chat(self, chat: Id) -> Chat:
         """A chat."""
         return await self._call("getChat", {"chat_id": chat}, Chat)
 
-    async def get_member(self, chat: int, user: int) -> Member:
+    async def get_member(self, chat: Id, user: Id) -> Member:
         """What somebody is in a chat."""
         return await self._call("getChatMember", {"chat_id": chat, "user_id": user}, Member)
 
@@ -113,25 +104,25 @@ class BotClient:
         """Write a message; its id."""
         return (await self._call("sendMessage", {**_placing(place), **_content(content)}, Sent)).message_id
 
-    async def edit_text(self, chat: int, message: int, content: Content) -> None:
+    async def edit_text(self, chat: Id, message: Id, content: Content) -> None:
         """Put another text, or other buttons, in place of what a message has."""
         values = {"chat_id": chat, "message_id": message, **_content(content)}
         await self._call("editMessageText", values, msgspec.Raw)
 
-    async def edit_caption(self, chat: int, message: int, text: str) -> None:
+    async def edit_caption(self, chat: Id, message: Id, text: str) -> None:
         """Put another text under a file."""
         await self._call("editMessageCaption", {"chat_id": chat, "message_id": message, "caption": text}, msgspec.Raw)
 
-    async def edit_keyboard(self, chat: int, message: int, keyboard: Keyboard) -> None:
+    async def edit_keyboard(self, chat: Id, message: Id, keyboard: Keyboard) -> None:
         """Put other buttons under a message."""
-        values = {"chat_id": chat, "message_id": message, "reply_markup": markup(keyboard)}
+        values: Parameters = {"chat_id": chat, "message_id": message, "reply_markup": markup(keyboard)}
         await self._call("editMessageReplyMarkup", values, msgspec.Raw)
 
-    async def delete_message(self, chat: int, message: int) -> None:
+    async def delete_message(self, chat: Id, message: Id) -> None:
         """Take a message away."""
         await self._call("deleteMessage", {"chat_id": chat, "message_id": message}, bool)
 
-    async def send_draft(self, chat: int, draft: int, text: str, *, topic: int | None = None) -> None:
+    async def send_draft(self, chat: Id, draft: int, text: str, *, topic: Id | None = None) -> None:
         """Show a text as it is being written; only in private chats."""
         values: Parameters = {"chat_id": chat, "draft_id": draft, "text": text}
         if topic is not None:
@@ -144,7 +135,7 @@ class BotClient:
         files = {"document": (name, body)}
         return (await self._call("sendDocument", values, Sent, files=files, timeout_s=UPLOAD_S)).message_id
 
-    async def chat_action(self, chat: int, action: str = "typing", *, topic: int | None = None) -> None:
+    async def chat_action(self, chat: Id, action: str = "typing", *, topic: Id | None = None) -> None:
         """Say that something is on its way."""
         values: Parameters = {"chat_id": chat, "action": action}
         if topic is not None:
@@ -161,11 +152,11 @@ class BotClient:
         """Put up the command menu."""
         await self._call("setMyCommands", {"commands": [msgspec.to_builtins(each) for each in commands]}, bool)
 
-    async def create_topic(self, chat: int, name: str) -> Topic:
+    async def create_topic(self, chat: Id, name: str) -> Topic:
         """Make a topic in a forum."""
         return await self._call("createForumTopic", {"chat_id": chat, "name": name[:128]}, Topic)
 
-    async def rename_topic(self, chat: int, topic: int, name: str) -> None:
+    async def rename_topic(self, chat: Id, topic: Id, name: str) -> None:
         """Give a topic another name."""
         await self._call("editForumTopic", {"chat_id": chat, "message_thread_id": topic, "name": name[:128]}, bool)
 

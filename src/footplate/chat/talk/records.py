@@ -1,0 +1,123 @@
+"""What the bridge remembers in the store: prompts on their way, chats, where sessions are at home, dialogues."""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+import msgspec
+
+from footplate.chat.model import Id, Message, Place
+from footplate.chat.reading.asking import Dialogue
+from footplate.chat.reading.gate import Trigger
+from footplate.chat.reading.routing import Context
+from footplate.events.ids import PromptId, RequestId, SessionId
+from footplate.store.base import Documents, Store
+
+T = TypeVar("T")
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A prompt from a chat until its answer stands there."""
+
+    prompt: PromptId
+    session: SessionId
+    place: Place
+    """Of the answer: behind the person's message."""
+    engine: str
+    context: Context = Context()
+    after: int = 0
+    """The number of the session's last event before it."""
+    at: float = 0.0
+    resumed: bool = False
+    """It named the session by a resume line, which may lead nowhere."""
+    unattended: bool = False
+    """Nobody is there: what the agent asks is denied, and told."""
+
+
+class Prefs(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What was chosen for a chat or a topic; what is empty falls back to the wider place."""
+
+    engine: str = ""
+    models: dict[str, str] = {}
+    efforts: dict[str, str] = {}
+    mode: str = ""
+    trigger: Trigger | None = None
+    context: Context | None = None
+    sessions: dict[str, SessionId] = {}
+    """The session that the next message goes on with, by engine (and in groups by sender)."""
+
+
+class About(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What one of our messages is about."""
+
+    session: SessionId
+    prompt: PromptId | None = None
+    request: RequestId | None = None
+
+    def encode(self) -> str:
+        """As the outbox keeps it."""
+        return msgspec.json.encode(self).decode()
+
+
+class Delayed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A prompt for later."""
+
+    at: float
+    text: str
+    chat: Id
+    sender: Id
+    name: str
+    message: Id
+    topic: Id | None = None
+
+
+class Drawer(Generic[T]):
+    """Values of one kind under keys."""
+
+    def __init__(self, documents: Documents, kind: type[T]) -> None:
+        self._documents = documents
+        self._kind = kind
+
+    async def get(self, key: str) -> T | None:
+        """The value, if there is one."""
+        found = await self._documents.get(key)
+        return msgspec.json.decode(found.body, type=self._kind) if found is not None else None
+
+    async def put(self, key: str, value: T, *, durable: bool = True) -> None:
+        """Keep it."""
+        await self._documents.put(key, msgspec.json.encode(value), durable=durable)
+
+    async def drop(self, key: str) -> None:
+        """Forget it."""
+        await self._documents.delete(key, durable=False)
+
+    async def all(self) -> dict[str, T]:
+        """Every value."""
+        found: dict[str, T] = {}
+        after: str | None = None
+        while True:
+            page = await self._documents.list(after=after)
+            found |= {each.key: msgspec.json.decode(each.body, type=self._kind) for each in page.items}
+            after = page.after
+            if after is None:
+                return found
+
+
+class Records:
+    """All that one account remembers beside its inbox and outbox."""
+
+    def __init__(self, store: Store, account: str) -> None:
+        def drawer(name: str, kind: type[T]) -> Drawer[T]:
+            return Drawer(store.documents(f"{account}/{name}"), kind)
+
+        self.jobs = drawer("jobs", Job)
+        self.prefs = drawer("prefs", Prefs)
+        self.homes = drawer("homes", Place)
+        self.dialogues = drawer("dialogues", Dialogue)
+        self.delayed = drawer("delayed", Delayed)
+        self.albums: Drawer[tuple[Message, ...]] = Drawer(store.documents(f"{account}/albums"), tuple[Message, ...])
+
+
+def prefs_key(chat: Id, topic: Id | None = None) -> str:
+    """The key of what was chosen for a chat, or for a topic of it."""
+    return f"{chat}" if topic is None else f"{chat}/{topic}"
