@@ -212,6 +212,14 @@ class Session:
         await self._set(c.SetEffort(key=self._conductor.key(), effort=effort), None)
         self._conductor.spec = msgspec.structs.replace(self.spec, effort=effort)
 
+    async def set_option(self, option: str, value: str) -> None:
+        """Change an option of the engine's own, now or with the next process."""
+        told = self.view().options
+        changed = tuple(msgspec.structs.replace(each, value=value) if each.id == option else each for each in told)
+        event = m.ConfigChanged(options=changed) if changed != told else None
+        await self._set(c.SetOption(key=self._conductor.key(), option=option, value=value), event)
+        await self.respec(msgspec.structs.replace(self.spec, choices={**self.spec.choices, option: value}))
+
     async def respec(self, spec: SessionSpec) -> None:
         """Have the agent's next process be started like this."""
         self._conductor.spec = spec

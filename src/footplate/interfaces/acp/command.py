@@ -78,7 +78,7 @@ def acp_command(engine: str, arguments: tuple[str, ...], attach: bool | None, cl
     Examples:
       footplate acp
       footplate acp claude --attach
-      footplate acp claude --cli auth login
+      footplate acp claude --cli auth status
     """
     if arguments and not cli:
         raise click.UsageError(f"what is {arguments[0]!r}? Only --cli takes further arguments")

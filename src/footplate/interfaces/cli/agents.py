@@ -14,6 +14,7 @@ import msgspec
 
 from footplate.errors import ConfigError, FootplateError, RequestError
 from footplate.interfaces.cli.app import AGENT_COMMANDS
+from footplate.interfaces.cli.help_page import dress
 
 FAILED: Final = 1
 USAGE: Final = 2
@@ -26,7 +27,7 @@ def mock_agent() -> None:
 
     \b
     Example:
-      echo '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}' | footplate mock-agent
+      footplate mock-agent < requests.jsonl
     """
     from footplate.engines.mock.stdio import main  # noqa: PLC0415  (asyncio is not paid for by --help)
 
@@ -44,7 +45,7 @@ class AgentsGroup(click.Group):
             return super().get_command(ctx, cmd_name)
         module, _, attribute = AGENT_COMMANDS[cmd_name].partition(":")
         command: click.Command = getattr(import_module(module), attribute)
-        return command
+        return dress(command)
 
 
 @click.group("agents", cls=AgentsGroup, short_help="Which agents there are; install, update, remove, examine them.")
@@ -78,7 +79,12 @@ def run(work: Callable[[], Awaitable[T]]) -> T:
 @agents_group.command("list")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def list_command(as_json: bool) -> None:
-    """List every agent: installed or not, which version, what it lacks."""
+    """List every agent: installed or not, which version, what it lacks.
+
+    \b
+    Example:
+      footplate agents list
+    """
     from footplate.interfaces.cli.roster import open_roster, render_row  # noqa: PLC0415
 
     async def work() -> None:
@@ -99,7 +105,12 @@ def list_command(as_json: bool) -> None:
 @click.argument("agent")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def info_command(agent: str, as_json: bool) -> None:
-    """Tell all about one agent, with what to do about what it lacks."""
+    """Tell all about one agent, with what to do about what it lacks.
+
+    \b
+    Example:
+      footplate agents info codex
+    """
     from footplate.interfaces.cli.roster import open_roster, render_state  # noqa: PLC0415
 
     async def work() -> None:
@@ -119,6 +130,10 @@ def install_command(agents: tuple[str, ...], version: str, reinstall: bool, as_j
 
     Each is fetched beside what is there, greeted, and put in force only when it answers. One that is on the PATH
     already is left alone unless a version, or --reinstall, asks for our own.
+
+    \b
+    Example:
+      footplate agents install gemini
     """
     from footplate.interfaces.cli.roster import install_each  # noqa: PLC0415
 
@@ -130,7 +145,12 @@ def install_command(agents: tuple[str, ...], version: str, reinstall: bool, as_j
 @click.option("--latest", is_flag=True, help="To the newest that there is, not to the one known to work.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object at the end; progress goes to standard error.")
 def update_command(agents: tuple[str, ...], latest: bool, as_json: bool) -> None:
-    """Bring our installs to the version that is known to work, or to the newest; without a name all of them."""
+    """Bring our installs to the version that is known to work, or to the newest; without a name all of them.
+
+    \b
+    Example:
+      footplate agents update
+    """
     from footplate.interfaces.cli.roster import update_each  # noqa: PLC0415
 
     sys.exit(run(lambda: update_each(os.environ, agents, latest=latest, as_json=as_json)))
@@ -140,7 +160,12 @@ def update_command(agents: tuple[str, ...], latest: bool, as_json: bool) -> None
 @click.argument("agents", nargs=-1, required=True, metavar="AGENT...")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def remove_command(agents: tuple[str, ...], as_json: bool) -> None:
-    """Remove agents that Footplate has installed; what is on the PATH is left alone."""
+    """Remove agents that Footplate has installed; what is on the PATH is left alone.
+
+    \b
+    Example:
+      footplate agents remove gemini
+    """
     from footplate.interfaces.cli.roster import open_roster, show_states  # noqa: PLC0415
 
     async def work() -> None:

@@ -25,7 +25,7 @@ def api_command(method: str, path: str, query: tuple[str, ...], data: str | None
     Examples:
       footplate api GET /api/info
       footplate api GET /api/git/status path=$PWD
-      footplate api POST /api/git/commit --data '{"path": "/src/shop", "message": "done", "all": true}'
+      footplate api POST /api/sessions --data '{"engine":"mock","cwd":"/"}'
     """
     pairs = [each.partition("=") for each in query]
     if not path.startswith("/") or not all(mark for _, mark, _ in pairs):

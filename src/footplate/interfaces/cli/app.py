@@ -6,6 +6,7 @@ from importlib import import_module
 
 import click
 
+from footplate.interfaces.cli.help_page import HelpContext, dress
 from footplate.version import __version__
 
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -75,6 +76,8 @@ def load_part(name: str) -> object:
 class LazyGroup(click.Group):
     """A group that knows its commands by name; `footplate ENGINE PROMPT` stands for `footplate run --engine ENGINE`."""
 
+    context_class = HelpContext
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
@@ -82,7 +85,7 @@ class LazyGroup(click.Group):
         if cmd_name in COMMANDS:
             module, _, attribute = COMMANDS[cmd_name][0].partition(":")
             command: click.Command = getattr(import_module(module), attribute)
-            return command
+            return dress(command)
         return _engine_shortcut(cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -97,7 +100,7 @@ def _engine_shortcut(name: str) -> click.Command | None:
         return None
     from footplate.interfaces.cli.run import engine_command  # noqa: PLC0415
 
-    return engine_command(name)
+    return dress(engine_command(name))
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -50,7 +50,12 @@ def config_group() -> None:
 @config_group.command("path")
 @as_json_option
 def path_command(as_json: bool) -> None:
-    """Say where the settings file lies, whether it is there or not."""
+    """Say where the settings file lies, whether it is there or not.
+
+    \b
+    Example:
+      footplate config path
+    """
     path = settings_file(os.environ)
     click.echo(msgspec.json.encode({"path": str(path), "exists": path.exists()}) if as_json else str(path))
 
@@ -60,7 +65,12 @@ def path_command(as_json: bool) -> None:
 @click.option("--show-secrets", is_flag=True, help="Show tokens and the like.")
 @as_json_option
 def list_command(everything: bool, show_secrets: bool, as_json: bool) -> None:
-    """List the settings in force and where each comes from: the file or a variable."""
+    """List the settings in force and where each comes from: the file or a variable.
+
+    \b
+    Example:
+      footplate config list --all
+    """
     found = guarded(lambda: tuple(list_settings(load_settings(os.environ), os.environ)))
     for setting in found:
         if everything or setting.source != "default":
@@ -89,7 +99,12 @@ def _toml(value: object) -> str:
 @click.argument("key")
 @as_json_option
 def get_command(key: str, as_json: bool) -> None:
-    """Print the value of KEY (`http.stop_s`) or of a whole section."""
+    """Print the value of KEY (`http.stop_s`) or of a whole section.
+
+    \b
+    Example:
+      footplate config get http.stop_s
+    """
     value = guarded(lambda: find_setting(load_settings(os.environ), key))
     plain = isinstance(value, str) and not as_json
     click.echo(value if plain else msgspec.json.encode(value))
@@ -103,6 +118,10 @@ def set_command(key: str, value: str, as_json: bool) -> None:
     """Set KEY to VALUE: TOML where it is TOML (`true`, `3`, `["a"]`), else text.
 
     A secret need not stand in the file: '{ env = "NAME" }' and '{ file = "~/path" }' say where it is.
+
+    \b
+    Example:
+      footplate config set default_engine mock
     """
 
     def change(document: TOMLDocument) -> None:
@@ -115,7 +134,12 @@ def set_command(key: str, value: str, as_json: bool) -> None:
 @click.argument("key")
 @as_json_option
 def unset_command(key: str, as_json: bool) -> None:
-    """Take KEY out of the file: its default is in force again."""
+    """Take KEY out of the file: its default is in force again.
+
+    \b
+    Example:
+      footplate config unset default_engine
+    """
     _change(lambda document: remove_key(document, key), {"unset": key}, as_json=as_json)
 
 
@@ -133,7 +157,12 @@ def _change(change: Callable[[TOMLDocument], None], told: dict[str, str], *, as_
 @config_group.command("check")
 @as_json_option
 def check_command(as_json: bool) -> None:
-    """Read everything and say whether it can be used. Exit code 2 when it cannot."""
+    """Read everything and say whether it can be used. Exit code 2 when it cannot.
+
+    \b
+    Example:
+      footplate config check
+    """
     path = settings_file(os.environ)
     try:
         settings = load_settings(os.environ)
@@ -148,15 +177,29 @@ def check_command(as_json: bool) -> None:
 
 
 @config_group.command("schema")
+@click.option("--json", is_flag=True, expose_value=False, help="It is JSON anyway.")
 def schema_command() -> None:
-    """Print the JSON Schema of the file; an editor that knows it completes and checks as you type."""
+    """Print the JSON Schema of the file; an editor that knows it completes and checks as you type.
+
+    \b
+    Example:
+      footplate config schema > settings.schema.json
+    """
     click.echo(msgspec.json.format(msgspec.json.encode(settings_schema(section_shapes())), indent=2))
 
 
 @config_group.command("edit")
-def edit_command() -> None:
-    """Open the file in $VISUAL or $EDITOR; it takes the place of the old one only when it can be used."""
+@as_json_option
+def edit_command(as_json: bool) -> None:
+    """Open the file in $VISUAL or $EDITOR; it takes the place of the old one only when it can be used.
+
+    \b
+    Example:
+      EDITOR=true footplate config edit
+    """
     guarded(_edit)
+    if as_json:
+        click.echo(msgspec.json.encode({"edited": str(settings_file(os.environ))}))
 
 
 def _edit() -> None:

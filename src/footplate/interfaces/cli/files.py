@@ -38,7 +38,12 @@ def files_group() -> None:
 @click.argument("path", default="")
 @service_options
 def list_command(path: str, url: str, token: str, as_json: bool) -> None:
-    """List what lies in the folder PATH; default: the home of the service's user."""
+    """List what lies in the folder PATH; default: the home of the service's user.
+
+    \b
+    Example:
+      footplate files list project
+    """
     raw = with_client(url, token, lambda client: client.send("GET", "/v1/fs/entries", query={"path": path}))
     if as_json:
         click.echo(raw)
@@ -56,7 +61,12 @@ def list_command(path: str, url: str, token: str, as_json: bool) -> None:
 @click.argument("path")
 @service_options
 def read_command(path: str, url: str, token: str, as_json: bool) -> None:
-    """Write the file PATH to standard output."""
+    """Write the file PATH to standard output.
+
+    \b
+    Example:
+      footplate files read project/README.md
+    """
     raw = with_client(url, token, lambda client: client.send("GET", "/v1/fs/file", query={"path": path}))
     sys.stdout.buffer.write(msgspec.json.encode({"path": path, "data": raw}) if as_json else raw)
     sys.stdout.buffer.flush()
@@ -67,7 +77,12 @@ def read_command(path: str, url: str, token: str, as_json: bool) -> None:
 @click.argument("source", type=click.Path(dir_okay=False, exists=True, path_type=Path), required=False)
 @service_options
 def write_command(path: str, source: Path | None, url: str, token: str, as_json: bool) -> None:
-    """Write SOURCE (default: standard input) to the file PATH; folders that are missing are made."""
+    """Write SOURCE (default: standard input) to the file PATH; folders that are missing are made.
+
+    \b
+    Example:
+      footplate files write project/notes.txt < notes.txt
+    """
     data = source.read_bytes() if source is not None else sys.stdin.buffer.read()
     raw = with_client(url, token, lambda client: client.send("PUT", "/v1/fs/file", query={"path": path}, raw=data))
     if as_json:
@@ -79,7 +94,12 @@ def write_command(path: str, source: Path | None, url: str, token: str, as_json:
 @click.argument("path", default="")
 @service_options
 def upload_command(archive: Path, path: str, url: str, token: str, as_json: bool) -> None:
-    """Unpack ARCHIVE (tar, plain or gzip) into the folder PATH."""
+    """Unpack ARCHIVE (tar, plain or gzip) into the folder PATH.
+
+    \b
+    Example:
+      footplate files upload src.tar project
+    """
     data = archive.read_bytes()
     raw = with_client(
         url,
@@ -96,7 +116,12 @@ def upload_command(archive: Path, path: str, url: str, token: str, as_json: bool
 @click.argument("path")
 @service_options
 def stat_command(path: str, url: str, token: str, as_json: bool) -> None:
-    """Say what is known of PATH."""
+    """Say what is known of PATH.
+
+    \b
+    Example:
+      footplate files stat project/README.md
+    """
     raw = with_client(url, token, lambda client: client.send("GET", "/v1/fs/stat", query={"path": path}))
     if as_json:
         click.echo(raw)
@@ -109,7 +134,12 @@ def stat_command(path: str, url: str, token: str, as_json: bool) -> None:
 @click.argument("path")
 @service_options
 def mkdir_command(path: str, url: str, token: str, as_json: bool) -> None:
-    """Make the folder PATH, and those above it."""
+    """Make the folder PATH, and those above it.
+
+    \b
+    Example:
+      footplate files mkdir project/docs
+    """
     raw = with_client(url, token, lambda client: client.send("POST", "/v1/fs/mkdir", query={"path": path}))
     if as_json:
         click.echo(raw)
@@ -121,7 +151,12 @@ def mkdir_command(path: str, url: str, token: str, as_json: bool) -> None:
 @click.option("--overwrite", is_flag=True, help="Also when TARGET is there.")
 @service_options
 def move_command(source: str, target: str, overwrite: bool, url: str, token: str, as_json: bool) -> None:
-    """Move SOURCE to TARGET."""
+    """Move SOURCE to TARGET.
+
+    \b
+    Example:
+      footplate files move project/old.txt project/new.txt
+    """
     body = {"from": source, "to": target, "overwrite": overwrite}
     raw = with_client(url, token, lambda client: client.send("POST", "/v1/fs/move", body=body))
     if as_json:
@@ -133,7 +168,12 @@ def move_command(source: str, target: str, overwrite: bool, url: str, token: str
 @click.option("--recursive", is_flag=True, help="A folder with what is in it.")
 @service_options
 def delete_command(path: str, recursive: bool, url: str, token: str, as_json: bool) -> None:
-    """Remove PATH."""
+    """Remove PATH.
+
+    \b
+    Example:
+      footplate files delete project/build --recursive
+    """
     query = {"path": path, "recursive": "1" if recursive else ""}
     raw = with_client(url, token, lambda client: client.send("DELETE", "/v1/fs/entry", query=query))
     if as_json:

@@ -14,10 +14,13 @@ from footplate.config.places import data_folder
 from footplate.config.settings import load_settings
 from footplate.engines.claude.history import LIMIT, History, HistoryEntry, HistoryPage
 from footplate.engines.claude.resume import extract_resume, format_resume
+from footplate.errors import LockHeld
 from footplate.events import model as m
 from footplate.events.content import text_of
 from footplate.events.ids import SessionId
 from footplate.events.model import Event
+from footplate.interfaces.cli.client import SOCKET_NAME as LOCAL_SOCKET
+from footplate.interfaces.cli.client import answers, open_client
 from footplate.interfaces.cli.failing import guarded
 from footplate.interfaces.cli.lines import MARKS, clip, one_line
 from footplate.interfaces.cli.sizes import render_size
@@ -47,7 +50,7 @@ def history_group() -> None:
     \b
     Examples:
       footplate history list --all
-      footplate history adopt 0d5b83f2-...
+      footplate history adopt 0d5b...
     """
 
 
@@ -58,7 +61,12 @@ def history_group() -> None:
 @click.option("--after", default=None, metavar="C", help="Go on where a list before stopped.")
 @as_json_option
 def list_command(cwd: str, everywhere: bool, limit: int, after: str | None, as_json: bool) -> None:
-    """List sessions, the latest first. No file is read whole."""
+    """List sessions, the latest first. No file is read whole.
+
+    \b
+    Example:
+      footplate history list --all --limit 20
+    """
     folder = None if everywhere else cwd
     page = guarded(lambda: _history().list(cwd=folder, limit=limit, after=after))
     for entry in page.entries:
@@ -83,7 +91,12 @@ def _row(entry: HistoryEntry, *, everywhere: bool) -> str:
 @click.argument("session")
 @as_json_option
 def show_command(session: str, as_json: bool) -> None:
-    """Show the past of SESSION: its id, the beginning of its id, or its resume line."""
+    """Show the past of SESSION: its id, the beginning of its id, or its resume line.
+
+    \b
+    Example:
+      footplate history show 0d5b...
+    """
 
     def show() -> None:
         history = _history()
@@ -132,6 +145,10 @@ def adopt_command(session: str, as_json: bool) -> None:
     """Make SESSION one of ours, with its past, and go on with it by `footplate chat`.
 
     Refused while another process has it. Its file stays where it is: `claude --resume` takes it back.
+
+    \b
+    Example:
+      footplate history adopt 0d5b...
     """
     entry, ours = guarded(lambda: asyncio.run(_adopt(session)))
     resume = format_resume(entry.token)
@@ -146,5 +163,17 @@ async def _adopt(session: str) -> tuple[HistoryEntry, SessionId]:
     history = _history()
     entry = _find(history, session)
     data = data_folder(os.environ)
-    async with await SqliteStore.open(data / "store") as store:
-        return entry, await adopt_past(store, history, entry, data / "locks")
+    try:
+        async with await SqliteStore.open(data / "store") as store:
+            return entry, await adopt_past(store, history, entry, data / "locks")
+    except LockHeld:
+        if not await answers(data / LOCAL_SOCKET):
+            raise
+    async with open_client() as client:
+        return entry, (await client.post("/api/history/adopt", _Adopted, {"session": entry.session})).id
+
+
+class _Adopted(msgspec.Struct, frozen=True, kw_only=True):
+    """The session that a service has made of it, as far as we look."""
+
+    id: SessionId

@@ -79,7 +79,12 @@ def projects_group() -> None:
 @projects_group.command("list")
 @as_json_option
 def list_command(as_json: bool) -> None:
-    """List the projects."""
+    """List the projects.
+
+    \b
+    Example:
+      footplate projects list
+    """
     projects = guarded(lambda: open_projects().list())
     for project in projects:
         click.echo(msgspec.json.encode(project) if as_json else _row(project))
@@ -98,7 +103,12 @@ def _row(project: Project) -> str:
 @click.argument("path")
 @as_json_option
 def add_command(alias: str, path: str, **options: object) -> None:
-    """Write the repository of PATH into the settings, as the project ALIAS (a-z, 0-9, _)."""
+    """Write the repository of PATH into the settings, as the project ALIAS (a-z, 0-9, _).
+
+    \b
+    Example:
+      footplate projects add shop ~/src/shop --engine mock
+    """
     _add(alias, path, **options)  # type: ignore[arg-type]
 
 
@@ -109,6 +119,11 @@ _options(add_command)
 @click.argument("alias")
 @as_json_option
 def remove_command(alias: str, as_json: bool) -> None:
-    """Take ALIAS out of the settings. Its folder and its worktrees stay."""
+    """Take ALIAS out of the settings. Its folder and its worktrees stay.
+
+    \b
+    Example:
+      footplate projects remove shop
+    """
     guarded(lambda: open_projects().remove(alias))
     click.echo(msgspec.json.encode({"removed": alias}) if as_json else f"removed {alias}")

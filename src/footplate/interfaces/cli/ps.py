@@ -62,7 +62,7 @@ def ps_group() -> None:
     \b
     Examples:
       footplate ps list
-      footplate ps run -- git status
+      footplate ps run -- uname -a
       footplate ps logs proc_1 --follow
     """
 
@@ -70,7 +70,12 @@ def ps_group() -> None:
 @ps_group.command("list")
 @service_options
 def list_command(url: str, token: str, as_json: bool) -> None:
-    """List processes that run, and those that have ended and were not removed."""
+    """List processes that run, and those that have ended and were not removed.
+
+    \b
+    Example:
+      footplate ps list
+    """
     raw = with_client(url, token, lambda client: client.send("GET", "/v1/processes"))
     if as_json:
         click.echo(raw)
@@ -99,7 +104,12 @@ ARGUMENTS = {"ignore_unknown_options": True}
 def run_command(
     command: str, args: tuple[str, ...], cwd: str, timeout: float | None, url: str, token: str, as_json: bool
 ) -> None:
-    """Run COMMAND to its end; its output and its exit code are ours (124 when it took too long)."""
+    """Run COMMAND to its end; its output and its exit code are ours (124 when it took too long).
+
+    \b
+    Example:
+      footplate ps run --timeout 60 -- df -h
+    """
     body: dict[str, object] = {"command": command, "args": args}
     if cwd:
         body["cwd"] = cwd
@@ -121,7 +131,12 @@ def run_command(
 @click.option("--cwd", default="", metavar="D", help="The folder.")
 @service_options
 def start_command(command: str, args: tuple[str, ...], cwd: str, url: str, token: str, as_json: bool) -> None:
-    """Start COMMAND on a server that runs, and print the id of its process."""
+    """Start COMMAND on a server that runs, and print the id of its process.
+
+    \b
+    Example:
+      footplate ps start -- sleep 3600
+    """
     body: dict[str, object] = {"command": command, "args": args, **({"cwd": cwd} if cwd else {})}
 
     async def work(client: Client) -> bytes:
@@ -141,7 +156,12 @@ def _path(process: str, *more: str) -> str:
 @click.argument("process")
 @service_options
 def show_command(process: str, url: str, token: str, as_json: bool) -> None:
-    """Show how PROCESS stands."""
+    """Show how PROCESS stands.
+
+    \b
+    Example:
+      footplate ps show proc_1
+    """
     raw = with_client(url, token, lambda client: client.send("GET", _path(process)))
     found = msgspec.json.decode(raw, type=Process)
     code = "" if found.exit_code is None else f" {found.exit_code}"
@@ -154,7 +174,12 @@ def show_command(process: str, url: str, token: str, as_json: bool) -> None:
 @click.option("--tail", type=click.IntRange(1), default=None, metavar="N", help="Only the last N pieces.")
 @service_options
 def logs_command(process: str, follow: bool, tail: int | None, url: str, token: str, as_json: bool) -> None:
-    """Print the output of PROCESS."""
+    """Print the output of PROCESS.
+
+    \b
+    Example:
+      footplate ps logs proc_1 --tail 20
+    """
     query = {"tail": tail}
 
     async def work(client: Client) -> None:
@@ -187,7 +212,12 @@ def _write(piece: Piece) -> None:
 @click.argument("process")
 @service_options
 def input_command(process: str, url: str, token: str, as_json: bool) -> None:
-    """Give PROCESS what comes on standard input."""
+    """Give PROCESS what comes on standard input.
+
+    \b
+    Example:
+      echo yes | footplate ps input proc_1
+    """
     body = {"data": base64.b64encode(sys.stdin.buffer.read()).decode(), "encoding": "base64"}
     raw = with_client(url, token, lambda client: client.send("POST", _path(process, "input"), body=body))
     if as_json:
@@ -199,7 +229,12 @@ def input_command(process: str, url: str, token: str, as_json: bool) -> None:
 @click.option("--kill", is_flag=True, help="By force.")
 @service_options
 def stop_command(process: str, kill: bool, url: str, token: str, as_json: bool) -> None:
-    """Ask PROCESS to end, with all that it started."""
+    """Ask PROCESS to end, with all that it started.
+
+    \b
+    Example:
+      footplate ps stop proc_1
+    """
     raw = with_client(url, token, lambda client: client.send("POST", _path(process, "kill" if kill else "stop")))
     if as_json:
         click.echo(raw)
@@ -209,7 +244,12 @@ def stop_command(process: str, kill: bool, url: str, token: str, as_json: bool) 
 @click.argument("process")
 @service_options
 def remove_command(process: str, url: str, token: str, as_json: bool) -> None:
-    """Take PROCESS, which has ended, out of the list."""
+    """Take PROCESS, which has ended, out of the list.
+
+    \b
+    Example:
+      footplate ps remove proc_1
+    """
     with_client(url, token, lambda client: client.send("DELETE", _path(process)))
     if as_json:
         click.echo(msgspec.json.encode({"removed": process}))

@@ -63,8 +63,8 @@ def requests_group() -> None:
     \b
     Examples:
       footplate requests list
-      footplate requests answer 01M7... --allow
-      footplate requests answer 01M7... --deny --message "use the staging database"
+      footplate requests answer req_01M8... --allow
+      footplate requests answer req_01M8... --deny --message "use the staging database"
     """
 
 
@@ -73,7 +73,12 @@ def requests_group() -> None:
 @click.option("--session", default="", metavar="S", help="Only those of this session.")
 @service_options
 def list_command(states: tuple[str, ...], session: str, url: str, token: str, as_json: bool) -> None:
-    """List requests, the oldest first."""
+    """List requests, the oldest first.
+
+    \b
+    Example:
+      footplate requests list --state open --state answered
+    """
     query = {"state": states, "session": session}
     raw = with_client(url, token, lambda client: client.send("GET", "/api/requests", query=query))
     if as_json:
@@ -91,7 +96,12 @@ def list_command(states: tuple[str, ...], session: str, url: str, token: str, as
 @click.argument("request")
 @service_options
 def show_command(request: str, url: str, token: str, as_json: bool) -> None:
-    """Show REQUEST with the ways to answer it."""
+    """Show REQUEST with the ways to answer it.
+
+    \b
+    Example:
+      footplate requests show req_01M8...
+    """
     raw = with_client(url, token, lambda client: client.send("GET", _path(request)))
     click.echo(raw if as_json else render_request(msgspec.json.decode(raw, type=Asked)))
 
@@ -123,7 +133,13 @@ def render_request(asked: Asked) -> str:
 @click.option("--stop", is_flag=True, help="With --deny: stop the turn, too.")
 @service_options
 def answer_command(request: str, url: str, token: str, as_json: bool, **given: object) -> None:
-    """Answer REQUEST. The first answer wins; exit code 2 and who was first when yours comes late."""
+    """Answer REQUEST. The first answer wins; exit code 2 and who was first when yours comes late.
+
+    \b
+    Examples:
+      footplate requests answer req_01M8... --allow --scope session
+      footplate requests answer req_01M8... --deny --message "use staging"
+    """
     body = build_answer(**given)  # type: ignore[arg-type]
     raw = with_client(url, token, lambda client: client.send("POST", _path(request, "answer"), body=body))
     click.echo(raw if as_json else f"{msgspec.json.decode(raw, type=Asked).state}")
@@ -180,7 +196,12 @@ class News(msgspec.Struct, frozen=True, kw_only=True):
 @requests_group.command("watch")
 @service_options
 def watch_command(url: str, token: str, as_json: bool) -> None:
-    """Print what waits, and then each request as it is opened, answered and applied, until Ctrl-C."""
+    """Print what waits, and then each request as it is opened, answered and applied, until Ctrl-C.
+
+    \b
+    Example:
+      footplate requests watch --json
+    """
 
     async def work(client: Client) -> None:
         kind = ""

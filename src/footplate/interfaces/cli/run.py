@@ -166,5 +166,7 @@ def engine_command(engine: str) -> click.Command:
     def shortcut(**options: object) -> None:
         _run(engine, **options)  # type: ignore[arg-type]
 
-    shortcut.__doc__ = f"Shortcut for `footplate run --engine {engine}`."
+    shortcut.__doc__ = (
+        f'Shortcut for `footplate run --engine {engine}`.\n\n\b\nExample:\n  footplate {engine} "fix the failing tests"'
+    )
     return click.command(engine, short_help=f"Run a prompt on {engine}.")(run_options(shortcut))

@@ -57,7 +57,7 @@ def sessions_group() -> None:
     \b
     Examples:
       footplate sessions list --state waiting
-      footplate sessions prompt 01M7HE3X24FPNBYEYA6VDMWQR8 "and now the docs"
+      footplate sessions prompt 01M7... "and now the docs"
     """
 
 
@@ -72,7 +72,12 @@ def sessions_group() -> None:
 @click.option("--after", default="", metavar="C", help="Go on where a list before stopped.")
 @service_options
 def list_command(states: tuple[str, ...], text: str, url: str, token: str, as_json: bool, **rest: object) -> None:
-    """List sessions, the latest active first."""
+    """List sessions, the latest active first.
+
+    \b
+    Example:
+      footplate sessions list --state waiting --state running
+    """
     flags = {name: "1" if rest.pop(name) else "" for name in ("asking", "archived")}
     query = {"state": states, "q": text, **flags, **rest}
     raw = with_client(url, token, lambda client: client.send("GET", "/api/sessions", query=query))
@@ -111,7 +116,12 @@ def list_command(states: tuple[str, ...], text: str, url: str, token: str, as_js
 @click.option("--resume", default="", metavar="ID", help="Go on with a conversation of the engine.")
 @service_options
 def open_command(url: str, token: str, as_json: bool, **body: str) -> None:
-    """Open a session and print its id. Its agent starts with the first prompt."""
+    """Open a session and print its id. Its agent starts with the first prompt.
+
+    \b
+    Example:
+      footplate sessions open --engine mock --title "the docs"
+    """
     if not body["cwd"] and not body["project"]:
         body["cwd"] = os.path.abspath(".")  # noqa: PTH100 - asks no disk
     given = {name: value for name, value in body.items() if value}
@@ -127,7 +137,12 @@ def _tell(raw: bytes, *, as_json: bool) -> None:
 @click.argument("session")
 @service_options
 def show_command(session: str, url: str, token: str, as_json: bool) -> None:
-    """Show how SESSION stands."""
+    """Show how SESSION stands.
+
+    \b
+    Example:
+      footplate sessions show 01M7...
+    """
     raw = with_client(url, token, lambda client: client.send("GET", _path(session)))
     if as_json:
         click.echo(raw)
@@ -151,6 +166,11 @@ def prompt_command(session: str, text: str, mode: str, wait: bool, url: str, tok
     """Give SESSION a prompt (`-` reads it from standard input). Exit code 1 when the turn fails.
 
     Where no server runs it waits in any case: the agent ends with the command.
+
+    \b
+    Examples:
+      footplate sessions prompt 01M7... --wait "and now the docs"
+      git log -1 | footplate sessions prompt 01M7... -
     """
     content = sys.stdin.read() if text == "-" else text
 
@@ -208,8 +228,8 @@ async def _until_ended(client: Client, session: str, after: int, prompt: str) ->
     return Ended(type="TurnEnded", error="the server went away before the turn ended")
 
 
-def _post(name: str, path: str, text: str, **argument: str) -> None:
-    """A command that posts one value, or none, to a path below a session."""
+def _post(name: str, path: str, text: str, example: str = "", **argument: str) -> None:
+    """A command that posts one value, or none, to a path below a session; `example` is the value of its example."""
 
     def command(session: str, url: str, token: str, as_json: bool, **given: str) -> None:
         body = {key: given[option] for key, option in argument.items()}
@@ -218,7 +238,7 @@ def _post(name: str, path: str, text: str, **argument: str) -> None:
         if as_json:
             click.echo(raw or b"{}")
 
-    command.__doc__ = text
+    command.__doc__ = f"{text}\n\n\b\nExample:\n  footplate sessions {name} 01M7... {example}".rstrip()
     made = service_options(command)
     for option in argument.values():
         made = click.argument(option)(made)
@@ -226,10 +246,10 @@ def _post(name: str, path: str, text: str, **argument: str) -> None:
 
 
 _post("interrupt", "interrupt", "Stop the turn that runs in SESSION.")
-_post("rename", "title", "Give SESSION another TITLE.", title="title")
-_post("mode", "mode", "Set the permission MODE of SESSION.", mode="mode")
-_post("model", "model", "Set the MODEL of SESSION.", model="model")
-_post("effort", "effort", "Set how hard the model of SESSION thinks.", effort="effort")
+_post("rename", "title", "Give SESSION another TITLE.", '"the login"', title="title")
+_post("mode", "mode", "Set the permission MODE of SESSION.", "plan", mode="mode")
+_post("model", "model", "Set the MODEL of SESSION.", "mock-fast", model="model")
+_post("effort", "effort", "Set how hard the model of SESSION thinks.", "high", effort="effort")
 _post("archive", "archive", "Put SESSION aside; it is left out of the usual list.")
 _post("close", "close", "End SESSION; its log stays.")
 
@@ -239,7 +259,12 @@ _post("close", "close", "End SESSION; its log stays.")
 @click.option("--title", default="", metavar="T", help="Its title.")
 @service_options
 def fork_command(session: str, title: str, url: str, token: str, as_json: bool) -> None:
-    """Open a session that goes on from where SESSION stands, and print its id."""
+    """Open a session that goes on from where SESSION stands, and print its id.
+
+    \b
+    Example:
+      footplate sessions fork 01M7... --title "another way"
+    """
     body = {"title": title}
     raw = with_client(url, token, lambda client: client.send("POST", _path(session, "fork"), body=body))
     _tell(raw, as_json=as_json)
@@ -249,7 +274,12 @@ def fork_command(session: str, title: str, url: str, token: str, as_json: bool) 
 @click.argument("session")
 @service_options
 def delete_command(session: str, url: str, token: str, as_json: bool) -> None:
-    """Close SESSION and remove it with its log."""
+    """Close SESSION and remove it with its log.
+
+    \b
+    Example:
+      footplate sessions delete 01M7...
+    """
     with_client(url, token, lambda client: client.send("DELETE", _path(session)))
     if as_json:
         click.echo(msgspec.json.encode({"deleted": session}))
@@ -259,7 +289,12 @@ def delete_command(session: str, url: str, token: str, as_json: bool) -> None:
 @click.argument("session")
 @json_service_options
 def export_command(session: str, url: str, token: str) -> None:
-    """Write the log of SESSION as JSON lines to standard output; `footplate store import` takes it."""
+    """Write the log of SESSION as JSON lines to standard output; `footplate store import` takes it.
+
+    \b
+    Example:
+      footplate sessions export 01M7... > session.jsonl
+    """
 
     async def work(client: Client) -> None:
         async for line in client.lines(_path(session, "export")):
@@ -274,7 +309,12 @@ def export_command(session: str, url: str, token: str) -> None:
 @click.option("--follow", is_flag=True, help="Go on with what comes.")
 @json_service_options
 def events_command(session: str, after: int, follow: bool, url: str, token: str) -> None:
-    """Print the events of SESSION as JSON lines."""
+    """Print the events of SESSION as JSON lines.
+
+    \b
+    Example:
+      footplate sessions events 01M7... --after 2
+    """
 
     async def work(client: Client) -> None:
         if follow:

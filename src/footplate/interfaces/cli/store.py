@@ -51,7 +51,12 @@ def store_group() -> None:
 @click.argument("path", type=click.Path(dir_okay=False, path_type=Path))
 @as_json_option
 def backup(path: Path, as_json: bool) -> None:
-    """Write a consistent copy of the whole store to PATH, which must not exist yet."""
+    """Write a consistent copy of the whole store to PATH, which must not exist yet.
+
+    \b
+    Example:
+      footplate store backup ~/footplate-backup.db
+    """
     size = _with_store(lambda store: store.backup(path))
     _say({"path": str(path), "bytes": size}, f"{path}: {size} bytes", as_json=as_json)
 
@@ -59,7 +64,12 @@ def backup(path: Path, as_json: bool) -> None:
 @store_group.command("check")
 @as_json_option
 def check(as_json: bool) -> None:
-    """Look at everything; exit code 1 when something is wrong."""
+    """Look at everything; exit code 1 when something is wrong.
+
+    \b
+    Example:
+      footplate store check
+    """
     problems = _with_store(lambda store: store.check())
     _say({"problems": list(problems)}, "\n".join(problems) or "the store is sound", as_json=as_json)
     sys.exit(FAILED if problems else 0)
@@ -67,8 +77,14 @@ def check(as_json: bool) -> None:
 
 @store_group.command("export")
 @click.argument("session")
+@click.option("--json", is_flag=True, expose_value=False, help="It is JSON anyway.")
 def export(session: str) -> None:
-    """Write SESSION as JSON lines to standard output."""
+    """Write SESSION as JSON lines to standard output.
+
+    \b
+    Example:
+      footplate store export 01M7... > session.jsonl
+    """
 
     async def write(store: SqliteStore) -> None:
         async for line in store.export(SessionId(session)):
@@ -82,7 +98,12 @@ def export(session: str) -> None:
 @click.argument("path", type=click.Path(dir_okay=False, exists=True, path_type=Path))
 @as_json_option
 def import_(path: Path, as_json: bool) -> None:
-    """Take in a session that `export` wrote."""
+    """Take in a session that `export` wrote.
+
+    \b
+    Example:
+      footplate store import session.jsonl
+    """
     lines = path.read_bytes().splitlines(keepends=True)
     session = _with_store(lambda store: store.import_(lines))
     _say({"session": session}, f"imported session {session}", as_json=as_json)
@@ -92,7 +113,12 @@ def import_(path: Path, as_json: bool) -> None:
 @click.option("--closed-days", type=float, metavar="N", help="Also remove sessions that were closed N days ago.")
 @as_json_option
 def tidy(closed_days: float | None, as_json: bool) -> None:
-    """Remove what its time is over for (raw frames, old connections) and give the space back, in small steps."""
+    """Remove what its time is over for (raw frames, old connections) and give the space back, in small steps.
+
+    \b
+    Example:
+      footplate store tidy --closed-days 90
+    """
     age = None if closed_days is None else closed_days * 86_400.0
     policy = RetentionPolicy(closed_sessions_age_s=age)
 

@@ -51,7 +51,12 @@ def tokens_group() -> None:
 @tokens_group.command("list")
 @service_options
 def list_command(url: str, token: str, as_json: bool) -> None:
-    """List the tokens that were made and not taken back."""
+    """List the tokens that were made and not taken back.
+
+    \b
+    Example:
+      footplate tokens list
+    """
     raw = with_client(url, token, lambda client: client.send("GET", "/api/tokens"))
     if as_json:
         click.echo(raw)
@@ -86,7 +91,12 @@ def make_command(
     token: str,
     as_json: bool,
 ) -> None:
-    """Make a token called NAME and print it, this once."""
+    """Make a token called NAME and print it, this once.
+
+    \b
+    Example:
+      footplate tokens make phone --scope answer --hours 24
+    """
     body: dict[str, object] = {"name": name, "scopes": scopes, "sessions": sessions, "projects": folders}
     if hours is not None:
         body["expires_in_s"] = hours * 3600
@@ -98,7 +108,12 @@ def make_command(
 @click.argument("token_id", metavar="ID")
 @service_options
 def revoke_command(token_id: str, url: str, token: str, as_json: bool) -> None:
-    """Take the token ID back: from here on it is not known."""
+    """Take the token ID back: from here on it is not known.
+
+    \b
+    Example:
+      footplate tokens revoke 3f9c2a71
+    """
     with_client(url, token, lambda client: client.send("DELETE", f"/api/tokens/{quote(token_id, safe='')}"))
     if as_json:
         click.echo(msgspec.json.encode({"revoked": token_id}))

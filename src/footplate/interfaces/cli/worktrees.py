@@ -115,7 +115,12 @@ def worktrees_group() -> None:
 @days_option
 @as_json_option
 def list_command(project: str, days: float, as_json: bool) -> None:
-    """List them with their size and why each is kept; those without a reason are stale."""
+    """List them with their size and why each is kept; those without a reason are stale.
+
+    \b
+    Example:
+      footplate worktrees list --project shop
+    """
     found = _with_worktrees(lambda worktrees, rows: worktrees.list(rows, project=project, days=days))
     for tree in found:
         click.echo(msgspec.json.encode(tree) if as_json else _row(tree))
@@ -136,7 +141,12 @@ def _row(tree: Worktree) -> str:
 @click.option("--force", is_flag=True, help="Also when work in it would be lost.")
 @as_json_option
 def remove_command(project: str, branch: str, force: bool, as_json: bool) -> None:
-    """Remove the worktree of BRANCH of PROJECT. The branch itself stays."""
+    """Remove the worktree of BRANCH of PROJECT. The branch itself stays.
+
+    \b
+    Example:
+      footplate worktrees remove shop fix/login
+    """
     tree = _with_worktrees(lambda worktrees, rows: worktrees.remove(rows, project, branch, force=force))
     click.echo(msgspec.json.encode(tree) if as_json else f"removed {tree.path}, {render_size(tree.size or 0)}")
 
@@ -152,6 +162,10 @@ def gc_command(project: str, days: float, dry_run: bool, force: bool, as_json: b
 
     Never one with uncommitted or unpushed work, in which a session or a process is at work, or that is
     locked, unless --force. Exit code 1 when git refused one.
+
+    \b
+    Example:
+      footplate worktrees gc --days 14 --dry-run
     """
     collected = _with_worktrees(
         lambda worktrees, rows: worktrees.collect(rows, project=project, days=days, force=force, dry_run=dry_run)

@@ -17,7 +17,7 @@ from typing import Final, TypeVar, cast
 import click
 
 from footplate.config.places import data_folder
-from footplate.config.running import Running, remove_running, write_running
+from footplate.config.running import DEFAULT_PORT, Running, remove_running, write_running
 from footplate.config.settings import Settings, load_settings
 from footplate.engines.commands import with_agents
 from footplate.errors import ConfigError, FootplateError, InvalidValue, RequestError
@@ -38,7 +38,7 @@ from footplate.interfaces.http.daemon_commands import logs_command, status_comma
 from footplate.interfaces.http.guard import Cors
 from footplate.interfaces.http.local import SOCKET_NAME as LOCAL_SOCKET
 from footplate.interfaces.http.local import serve_local
-from footplate.interfaces.http.operator import DEFAULT_PORT, Wanted, check_wanted, open_access
+from footplate.interfaces.http.operator import Wanted, check_wanted, open_access
 from footplate.interfaces.http.request_log import LineFormatter
 from footplate.interfaces.http.serving import Listening, Tls, bind, listen
 from footplate.runtime.notify import Notifier
@@ -233,10 +233,10 @@ def serve_command(
 
     \b
     Examples:
-      footplate serve
-      footplate serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem
-      footplate serve --detach && footplate serve status
-      footplate serve --replace --detach
+      footplate serve --port 2468
+      footplate serve --port 2468 --tls-cert cert.pem --tls-key key.pem
+      footplate serve --port 2468 --detach && footplate serve status
+      footplate serve --port 2468 --replace --detach
     """
     if context.invoked_subcommand is not None:
         return
@@ -271,5 +271,9 @@ def server_command(no_telemetry: bool, **given: object) -> None:
 
     With --no-token on an address that others reach it starts and warns: inside a container the network
     is the boundary.
+
+    \b
+    Example:
+      footplate server --host 127.0.0.1 --port 2468 --no-token
     """
     _serve(_wanted(insecure=True, **given))  # type: ignore[arg-type]

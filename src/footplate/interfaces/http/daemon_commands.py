@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from copy import copy
+from itertools import chain
 from typing import Final
 
 import click
@@ -16,9 +18,13 @@ NOT_RUNNING: Final = 3
 """As `systemctl status` says it."""
 
 
+as_json_option = click.option("--json", "as_json", is_flag=True, help="As JSON.")
+
+
 @click.command("stop")
 @click.option("--end-agents", is_flag=True, help="End the agents, too; default: those that work go on.")
-def stop_command(end_agents: bool) -> None:
+@as_json_option
+def stop_command(end_agents: bool, as_json: bool) -> None:
     """Stop the server of this data folder.
 
     \b
@@ -30,11 +36,12 @@ def stop_command(end_agents: bool) -> None:
     except FootplateError as problem:
         click.echo(f"footplate: {problem}", err=True)
         sys.exit(1)
-    click.echo(f"stopped {found.url} (pid {found.pid})")
+    told = {"stopped": found.url, "pid": found.pid}
+    click.echo(msgspec.json.encode(told) if as_json else f"stopped {found.url} (pid {found.pid})")
 
 
 @click.command("status")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@as_json_option
 def status_command(as_json: bool) -> None:
     """Say whether a server runs on this data folder, and where. Exit code 3 when none does.
 
@@ -59,7 +66,8 @@ def status_command(as_json: bool) -> None:
     "-n", "--lines", type=click.IntRange(min=0), default=50, show_default=True, help="How many, the last ones."
 )
 @click.option("-f", "--follow", is_flag=True, help="And those that come, until Ctrl-C.")
-def logs_command(lines: int, follow: bool) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Each line as a JSON object.")
+def logs_command(lines: int, follow: bool, as_json: bool) -> None:
     """Show the log of a server that was started with --detach.
 
     \b
@@ -68,11 +76,8 @@ def logs_command(lines: int, follow: bool) -> None:
     """
     environ = dict(os.environ)
     try:
-        for line in daemon.read_log(environ, lines):
-            click.echo(line)
-        if follow:
-            for line in daemon.follow_log(environ):
-                click.echo(line)
+        for line in chain(daemon.read_log(environ, lines), daemon.follow_log(environ) if follow else ()):
+            click.echo(msgspec.json.encode({"line": line}) if as_json else line)
     except FootplateError as problem:
         click.echo(f"footplate: {problem}", err=True)
         sys.exit(1)
@@ -82,20 +87,24 @@ def logs_command(lines: int, follow: bool) -> None:
 
 @click.command("unit", context_settings={"ignore_unknown_options": True})
 @click.option("--write", is_flag=True, help="Put it into ~/.config/systemd/user; default: show it.")
+@as_json_option
 @click.argument("options", nargs=-1, type=click.UNPROCESSED)
-def unit_command(write: bool, options: tuple[str, ...]) -> None:
+def unit_command(write: bool, as_json: bool, options: tuple[str, ...]) -> None:
     """Make a systemd unit of your own user that runs the server with these OPTIONS.
 
     \b
     Example:
       footplate serve unit --write -- --host 0.0.0.0
-      systemctl --user enable --now footplate
     """
     environ = dict(os.environ)
-    if not write:
-        click.echo(daemon.render_unit(environ, options), nl=False)
+    unit = daemon.render_unit(environ, options)
+    place = daemon.write_unit(environ, options) if write else None
+    if as_json:
+        click.echo(msgspec.json.encode({"unit": unit, "path": None if place is None else str(place)}))
         return
-    place = daemon.write_unit(environ, options)
+    if place is None:
+        click.echo(unit, nl=False)
+        return
     click.echo(f"wrote {place}\nnext: systemctl --user daemon-reload && systemctl --user enable --now footplate")
 
 
@@ -105,13 +114,14 @@ def daemon_group() -> None:
 
     \b
     Example:
-      footplate daemon start && footplate daemon status
+      footplate daemon start --port 2468 && footplate daemon status
     """
 
 
 @click.command("start", context_settings={"ignore_unknown_options": True})
+@as_json_option
 @click.argument("options", nargs=-1, type=click.UNPROCESSED)
-def start_command(options: tuple[str, ...]) -> None:
+def start_command(as_json: bool, options: tuple[str, ...]) -> None:
     """Start the server in the background: `footplate serve --detach OPTIONS`. One that runs already is told.
 
     \b
@@ -119,16 +129,24 @@ def start_command(options: tuple[str, ...]) -> None:
       footplate daemon start --port 2468
     """
     environ = dict(os.environ)
-    if (found := daemon.look(environ)).running:
-        click.echo(f"{found.url} runs already (pid {found.pid})")
-        return
+    told = [f"{found.url} runs already (pid {found.pid})"] if (found := daemon.look(environ)).running else []
     try:
-        for line in daemon.start_detached(environ, options):
-            click.echo(line)
+        for line in told or daemon.start_detached(environ, options):
+            click.echo(line, err=as_json)
     except FootplateError as problem:
         click.echo(f"footplate: {problem}", err=True)
         sys.exit(1)
+    if as_json:
+        click.echo(msgspec.json.encode(daemon.look(environ)))
 
 
-for _command in (start_command, stop_command, status_command, logs_command):
-    daemon_group.add_command(_command)
+def _renamed(command: click.Command) -> click.Command:
+    """The same command with examples that call it as users of sandbox-agent do."""
+    made = copy(command)
+    made.help = (command.help or "").replace("footplate serve ", "footplate daemon ")
+    return made
+
+
+daemon_group.add_command(start_command)
+for _command in (stop_command, status_command, logs_command):
+    daemon_group.add_command(_renamed(_command))

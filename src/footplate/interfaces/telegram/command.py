@@ -81,25 +81,48 @@ def telegram_group(context: click.Context, log_level: str) -> None:
         run_safely(run_alone())
 
 
+as_json_option = click.option(
+    "--json", "as_json", is_flag=True, help="The outcome as JSON; the rest on standard error."
+)
+
+
 @telegram_group.command("setup", short_help="Set the bridge up: token, style, chat.")
 @click.option("--token", default="", metavar="T", help="The token; else it is asked for.")
-@click.option("--api-url", default=API_URL, show_default=True, metavar="URL", help="Where the Bot API is.")
+@click.option("--api-url", default="", metavar="URL", help=f"Where the Bot API is; default: as set, else {API_URL}.")
 @click.option("--style", type=click.Choice(list(STYLES)), default=None, help="How you want to work; else it is asked.")
-def setup_command(token: str, api_url: str, style: Style | None) -> None:
-    """Check the token, wait for your first message to learn the chat, write `[telegram]`, look for agents."""
-    run_safely(set_up(token, api_url, style))
+@as_json_option
+def setup_command(token: str, api_url: str, style: Style | None, as_json: bool) -> None:
+    """Check the token, wait for your first message to learn the chat, write `[telegram]`, look for agents.
+
+    \b
+    Example:
+      footplate telegram setup --style assistant
+    """
+    run_safely(set_up(token, api_url, style, as_json=as_json))
 
 
 @telegram_group.command("chat-id", short_help="Tell the id of a chat.")
 @click.option("--project", default="", metavar="ALIAS", help="Write it into the settings as that project's chat.")
-def chat_id_command(project: str) -> None:
-    """Wait for the next message to the bot and tell the id of its chat."""
-    run_safely(find_chat_id(project))
+@as_json_option
+def chat_id_command(project: str, as_json: bool) -> None:
+    """Wait for the next message to the bot and tell the id of its chat.
+
+    \b
+    Example:
+      footplate telegram chat-id --project shop
+    """
+    run_safely(find_chat_id(project, as_json=as_json))
 
 
 @telegram_group.command("import-takopi", short_help="Take over the settings of takopi.")
 @click.argument("path", type=click.Path(path_type=Path), default=Path("~/.takopi/takopi.toml"))
 @click.option("--force", is_flag=True, help="Write over a `[telegram]` that is there.")
-def import_takopi_command(path: Path, force: bool) -> None:
-    """Convert takopi's settings file (default: ~/.takopi/takopi.toml) into ours; what has no like here is told."""
-    run_safely(import_takopi(path.expanduser(), force=force))
+@as_json_option
+def import_takopi_command(path: Path, force: bool, as_json: bool) -> None:
+    """Convert takopi's settings file (default: ~/.takopi/takopi.toml) into ours; what has no like here is told.
+
+    \b
+    Example:
+      footplate telegram import-takopi ~/.takopi/takopi.toml
+    """
+    run_safely(import_takopi(path.expanduser(), force=force, as_json=as_json))

@@ -6,10 +6,12 @@ import asyncio
 import os
 import tomllib
 from collections.abc import Mapping, MutableMapping
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal, cast
 
 import click
+import msgspec
 
 from footplate.chat.model import Message
 from footplate.config.places import settings_file
@@ -36,22 +38,27 @@ STYLES: Final[dict[Style, tuple[str, Table]]] = {
 POLL_S: Final = 25.0
 
 
-async def set_up(token: str, api_url: str, style: Style | None) -> None:
-    """Ask, check, wait for the first message, write the settings."""
+async def set_up(token: str, api_url: str, style: Style | None, *, as_json: bool = False) -> None:
+    """Ask, check, wait for the first message, write the settings; with `as_json` people are told beside the outcome."""
     environ = dict(os.environ)
     path = settings_file(environ)
+    say = partial(click.echo, err=as_json)
     _put_aside_broken(path)
+    api_url = api_url or load_settings(environ).telegram.api_url
     token, name = await _ask_token(token, api_url)
-    click.echo(f"the bot is @{name}")
+    say(f"the bot is @{name}")
     chosen: Style = style or _ask_style()
     async with token_lock(token), BotClient.open(token, api_url) as client:
-        click.echo(f"now write anything to @{name}{' in your group' if chosen == 'workspace' else ''} ...")
+        say(f"now write anything to @{name}{' in your group' if chosen == 'workspace' else ''} ...")
         message = await wait_for_message(client)
         values = _values(token, api_url, chosen, message)
-        click.echo(f"heard {_who(message)} in chat {message.chat.id}")
+        say(f"heard {_who(message)} in chat {message.chat.id}")
         if chosen == "workspace":
             await _check_topics(client, message)
     change_settings(path, lambda document: _write(document, {"telegram": values}))
+    if as_json:
+        click.echo(msgspec.json.encode({"bot": name, "chat_id": message.chat.id, "style": chosen, "path": str(path)}))
+        return
     click.echo(f"written to {path}")
     await _tell_engines(load_settings(environ), environ)
     click.echo("start it with `footplate serve`, or alone with `footplate telegram`")
@@ -66,26 +73,27 @@ def _put_aside_broken(path: Path) -> None:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
         aside = path.with_name(f"{path.name}.broken")
         path.rename(aside)
-        click.echo(f"{path} cannot be read ({problem}); it is kept as {aside}")
+        click.echo(f"{path} cannot be read ({problem}); it is kept as {aside}", err=True)
 
 
 async def _ask_token(token: str, api_url: str) -> tuple[str, str]:
     asked = not token
     while True:
-        given = token or click.prompt("the token that @BotFather gave you").strip()
+        given = token or click.prompt("the token that @BotFather gave you", err=True).strip()
         async with BotClient.open(given, api_url) as client:
             try:
                 return given, (await client.get_me()).username
             except BotTokenWrong as problem:
                 if not asked:
                     raise InvalidValue("token", "***", "a token that Telegram knows") from problem
-                click.echo("Telegram does not know that token; try again")
+                click.echo("Telegram does not know that token; try again", err=True)
 
 
 def _ask_style() -> Style:
     for name, (words, _) in STYLES.items():
-        click.echo(f"  {name:10} {words}")
-    answer: Style = click.prompt("how do you want to work?", type=click.Choice(list(STYLES)), default="assistant")
+        click.echo(f"  {name:10} {words}", err=True)
+    choice = click.Choice(list(STYLES))
+    answer: Style = click.prompt("how do you want to work?", type=choice, default="assistant", err=True)
     return answer
 
 
@@ -118,16 +126,16 @@ def _values(token: str, api_url: str, style: Style, message: Message) -> Table:
 
 async def _check_topics(client: BotClient, message: Message) -> None:
     if message.chat.private or not message.chat.is_forum:
-        click.echo("note: that chat has no topics; switch them on in the group's settings")
+        click.echo("note: that chat has no topics; switch them on in the group's settings", err=True)
         return
     me = await client.get_me()
     try:
         member = await client.get_member(message.chat.id, me.id)
     except BotError as problem:
-        click.echo(f"note: the rights of the bot could not be looked up: {problem}")
+        click.echo(f"note: the rights of the bot could not be looked up: {problem}", err=True)
         return
     if not member.can_manage_topics:
-        click.echo("note: make the bot an administrator with the right to manage topics")
+        click.echo("note: make the bot an administrator with the right to manage topics", err=True)
 
 
 async def _tell_engines(settings: Settings, environ: Mapping[str, str]) -> None:
@@ -151,7 +159,7 @@ def _write(place: MutableMapping[str, object], values: Table) -> None:
             place[name] = value
 
 
-async def find_chat_id(project: str) -> None:
+async def find_chat_id(project: str, *, as_json: bool = False) -> None:
     """Tell the id of the chat of the next message; for a project it is written into the settings."""
     environ = dict(os.environ)
     settings = load_settings(environ)
@@ -164,7 +172,8 @@ async def find_chat_id(project: str) -> None:
         me = await client.get_me()
         click.echo(f"write anything to @{me.username} in that chat ...", err=True)
         message = await wait_for_message(client)
-    click.echo(str(message.chat.id))
+    told = {"chat_id": message.chat.id, "project": project or None}
+    click.echo(msgspec.json.encode(told) if as_json else str(message.chat.id))
     if project:
         values: Table = {"telegram": {"project_chats": {project: message.chat.id}}}
         path = settings_file(environ)
@@ -172,7 +181,7 @@ async def find_chat_id(project: str) -> None:
         click.echo(f"written to {path} as the chat of {project}", err=True)
 
 
-async def import_takopi(source: Path, *, force: bool) -> None:
+async def import_takopi(source: Path, *, force: bool, as_json: bool = False) -> None:
     """Convert the settings of takopi and write them into ours."""
     environ = dict(os.environ)
     try:
@@ -183,6 +192,10 @@ async def import_takopi(source: Path, *, force: bool) -> None:
         raise ConfigError(str(settings_file(environ)), "[telegram] is set up already", "--force writes over it")
     imported = convert(table)
     change_settings(settings_file(environ), lambda document: _write(document, imported.settings))
+    if as_json:
+        told = {"path": str(settings_file(environ)), "not_taken_over": imported.remarks}
+        click.echo(msgspec.json.encode(told))
+        return
     click.echo(f"written to {settings_file(environ)}")
     for remark in imported.remarks:
         click.echo(f"  not taken over: {remark}")
