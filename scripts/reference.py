@@ -179,7 +179,7 @@ def render_settings() -> str:
         "\n## `[telegram.topics]`\n",
         *_settings_table(TopicSettings),
         "\n## `[transports.NAME]`\n",
-        "A bridge to a chat service whose transport a [package brings](../explanation/telegram.md#the-rooms).\n",
+        "A bridge to a chat service whose transport a [package brings](../how-to/write-a-transport.md).\n",
         *_settings_table(TransportSettings),
         "\n## `[[rules]]`\n",
         *_settings_table(Rule),

@@ -36,7 +36,10 @@ BESIDE: Final = (
     "footplate.interfaces.telegram.beside:beside_server",
     "footplate.chat.beside:transports_beside_server",
 )
-CHECKS: Final = ("footplate.interfaces.telegram.checkup:check_telegram",)
+CHECKS: Final = (
+    "footplate.testing.checkup:check_permission",
+    "footplate.interfaces.telegram.checkup:check_telegram",
+)
 """What surfaces offer one another, by name: see `runtime.wiring`."""
 
 

@@ -12,16 +12,16 @@ from pathlib import Path
 
 from footplate.engines import catalog
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "footplate-tally"
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
 @cache
-def install_example() -> Path:
+def install_example(name: str = "footplate-tally") -> Path:
     """Install it, once per process; the folder. A change of the package is not seen in between."""
     folder = Path(tempfile.mkdtemp(prefix="footplate-example-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     source = folder / "source"
-    shutil.copytree(EXAMPLE, source)  # a build leaves nothing in the repository
+    shutil.copytree(EXAMPLES / name, source)  # a build leaves nothing in the repository
     flags = ("--quiet", "--no-deps", "--no-build-isolation", "--disable-pip-version-check", "--target")
     argv = [sys.executable, "-m", "pip", "install", *flags, str(folder / "site"), str(source)]
     subprocess.run(argv, check=True, timeout=120, capture_output=True)

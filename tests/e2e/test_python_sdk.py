@@ -271,6 +271,10 @@ def test_the_same_without_await(server: RunningServer, tmp_path: Path) -> None:
         kinds = [type(each.event).__name__ for each in session.prompt("permission")]
         assert "RequestApplied" in kinds
         assert "".join(session.prompt("stream 5").text())
+        client.set_session_mode(session.id, client.get_session_modes(session.id).available[-1])
+        assert session.get_modes() == client.get_session_modes(session.id)
+        assert session.get_config_options() == client.get_session_config_options(session.id)
+        assert session.raw_send("session/prompt", {"prompt": [{"type": "text", "text": "hello"}]}) is not None
         assert client.processes.run("echo", "hi").stdout == "hi\n"
         client.files.write(str(tmp_path / "a"), b"a")
         assert client.files.read(str(tmp_path / "a")) == b"a"

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from footplate.config.rules import Rule
 from footplate.config.settings import Settings
 from footplate.errors import AlreadyAnswered, EngineGone, InvalidValue
 from footplate.events import model as m
@@ -79,6 +80,39 @@ async def test_a_denied_call_does_not_run_and_the_agent_hears_why(hub: Hub, worl
     assert "not today" in ended.answer
     assert not (world.work / "made").exists()
     await _sound(session)
+
+
+async def test_what_the_operator_forbids_or_wants_asked_is_so_though_the_cli_would_not_ask(
+    world: World, tmp_path: Path
+) -> None:
+    allowed = {"permissions": {"allow": ["Bash(touch *)", "Bash(mkdir *)"]}}
+    (world.home / ".claude").mkdir(exist_ok=True)
+    (world.home / ".claude" / "settings.json").write_text(msgspec.json.encode(allowed).decode())
+    rules = (
+        Rule(tool="Bash", pattern="touch secret*", decision="deny", message="Secrets are not for you."),
+        Rule(tool="Bash", pattern="mkdir *", decision="ask"),
+    )
+    store = await SqliteStore.open(tmp_path / "store")
+    async with Keeper.start() as keeper:
+        given = {"settings": Settings(), "environ": world.env, "data": tmp_path / "data", "rules": rules}
+        async with Hub.open(Services(store, keeper, **given)) as hub:  # type: ignore[arg-type]
+            session = await _open(hub, world)
+            steps = (
+                tool("Bash", {"command": "touch open"}),
+                tool("Bash", {"command": "touch secrets"}),
+                tool("Bash", {"command": "mkdir made"}),
+            )
+            await session.prompt(script(*steps, "It said: $LAST"))
+            request = await until_asked(session)
+            assert (world.work / "open").exists()
+            assert not (world.work / "secrets").exists()
+            assert "Secrets are not for you." in str(world.bodies()[-1])
+            assert [each.request.title for each in session.view().requests] == ["mkdir made"]
+            await session.answer(request, Allow(), by="ada", surface="test")
+            await until_ended(session)
+            assert (world.work / "made").is_dir()
+            await _sound(session)
+    await store.close()
 
 
 async def test_the_input_can_be_edited_before_it_runs(hub: Hub, world: World) -> None:

@@ -18,8 +18,8 @@ out is asked for again by the bridge until it is known to stand there. Whatever 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Protocol
 
 import msgspec
 
@@ -66,7 +66,7 @@ class Lost(msgspec.Struct, frozen=True, kw_only=True):
     is_file: bool = False
 
 
-class Transport(Protocol):
+class Transport(ABC):
     """One account at one chat service. Derive from this class: what is not offered need not be written."""
 
     name: str
@@ -79,34 +79,34 @@ class Transport(Protocol):
 
     # ---------------------------------------------------------------------------------------------- in
 
+    @abstractmethod
     async def receive(self, after: int) -> list[Update]:
         """Wait for what happened after the update of that number; 0: nothing was ever taken in.
 
         The call says that everything up to `after` is on disk here: the service may forget it. Numbers rise; what has
         none at the service is counted on from `after`. It may come back empty-handed after a while.
         """
-        ...
 
-    def saw(self, chat: Id, message: Id) -> None:
+    def saw(self, chat: Id, message: Id) -> None:  # noqa: B027 - whoever needs no ids need not listen
         """A message of that id is there, ours or another's: told for each that becomes known, also after a restart."""
 
     # --------------------------------------------------------------------------------------------- out
 
+    @abstractmethod
     def is_private(self, chat: Id) -> bool:
         """Whether the chat is with one person."""
-        ...
 
     def mark(self, chat: Id) -> int:
         """A number to keep before a message is sent there, handed back to `find`."""
         return 0
 
+    @abstractmethod
     async def send(self, place: Place, content: Content, *, key: str) -> Id:
         """Write a message; its id. `key` names it, so that a service that knows such keys can tell a repetition."""
-        ...
 
+    @abstractmethod
     async def find(self, lost: Lost) -> Id | None:
         """The id of a message that may have been delivered; None when it was not, and should be sent again."""
-        ...
 
     async def edit(self, chat: Id, message: Id, content: Content, *, is_file: bool = False) -> None:
         """Put other content in its place; of a file: under it."""
@@ -134,7 +134,7 @@ class Transport(Protocol):
         """The bytes of a file that came with a message; more than the limit is `BotUnreachable`."""
         raise self.not_offered("files")
 
-    async def show_menu(self, commands: Sequence[Command]) -> None:
+    async def show_menu(self, commands: Sequence[Command]) -> None:  # noqa: B027 - nothing is right without menus
         """Offer these commands to whoever begins a line with a slash. A service without menus does nothing."""
 
     async def is_admin(self, chat: Id, person: Id) -> bool:

@@ -14,6 +14,8 @@ import msgspec
 
 RECORD: Final = "server.json"
 LOG: Final = "server.log"
+DEFAULT_PORT: Final = 2468
+"""Where a server listens when nobody says otherwise."""
 
 
 class Running(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,7 +37,7 @@ def read_running(data: Path) -> Running | None:
     """The record, whether its process still runs or not; None when there is none that can be read."""
     try:
         return msgspec.json.decode((data / RECORD).read_bytes(), type=Running)
-    except (FileNotFoundError, msgspec.MsgspecError):
+    except (FileNotFoundError, NotADirectoryError, msgspec.MsgspecError):
         return None
 
 

@@ -45,6 +45,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     background: bool = False
     multiplex: bool = False
     mcp: bool = False
+    hooks: bool = False
     add_dirs: bool = False
     system_prompt: bool = False
     chooses_session_id: bool = False
@@ -137,6 +138,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
     grants: tuple[msgspec.Raw, ...] = ()
     """Suggestions of the engine's own that were taken for the session: each of its processes is to hold them."""
+
+    choices: Mapping[str, str] = {}
+    """Options of the engine's own that were set, by their ids: each of its processes is to have them."""
 
     hooks: tuple[HookSpec, ...] = ()
     servers: tuple[ToolServer, ...] = ()

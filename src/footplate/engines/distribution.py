@@ -79,6 +79,9 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     keys: tuple[str, ...] = ()
     logins: tuple[str, ...] = ()
     login: str = ""
+    oldest: tuple[int, ...] = ()
+    """The oldest version that was tried."""
+
     passed: tuple[str, ...] = ()
     source: str = "built-in"
     """Where we know it from: `built-in`, or the address of a registry."""

@@ -45,6 +45,7 @@ OFFERS: Final = (
         ),
         keys=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
         login="run `claude` once and log in, or set ANTHROPIC_API_KEY",
+        oldest=(2, 1, 197),
     ),
     Offer(
         id="codex",
@@ -59,6 +60,7 @@ OFFERS: Final = (
         keys=("OPENAI_API_KEY", "CODEX_API_KEY"),
         logins=(".codex/auth.json",),
         login="run `codex login`, or set OPENAI_API_KEY",
+        oldest=(0, 166, 0),
         passed=("OPENAI_*", "CODEX_*"),
     ),
     Offer(
@@ -100,6 +102,7 @@ OFFERS: Final = (
         keys=("DASHSCOPE_API_KEY", "OPENAI_API_KEY"),
         logins=(".qwen/oauth_creds.json",),
         login="run `qwen` once and log in, or set OPENAI_API_KEY and OPENAI_BASE_URL",
+        oldest=(0, 15, 10),
         passed=("QWEN_*", "OPENAI_*", "DASHSCOPE_*"),
     ),
     Offer(

@@ -16,6 +16,7 @@ from footplate.events.commands import Command
 from footplate.events.ids import SessionId
 from footplate.events.model import EngineDetached, Event
 from footplate.host.locks import SessionLock
+from footplate.runtime.handlers import Handlers
 from footplate.runtime.rejoining import AgentRecord, Rejoin, RejoinedWire, can_rejoin, strike_out, write_down
 from footplate.runtime.runner import Runner
 from footplate.runtime.services import Services
@@ -128,7 +129,8 @@ class Agent:
         else:
             process.hold(lock.fd)
         wire = RejoinedWire(ProcessWire(process, options.resources), rejoining)
-        runner = Runner(wire, engine.converse(options, rejoin.record.installed), engine=engine.name)
+        conversation = engine.converse(options, rejoin.record.installed)
+        runner = Runner(wire, conversation, engine=engine.name, handlers=Handlers(hooks=services.hooks))
         agent = cls(runner, lock, take)
         agent._count(services, rejoin.record.session)
         agent._on_over = partial(strike_out, services, rejoin.record.session)

@@ -1,12 +1,14 @@
 """What can be told about this installation without a service: small checks, each with a verdict and an advice.
 
-A check is a coroutine function that takes a `Patient` and gives findings; it changes nothing. Add one to `CHECKS`.
+A check is a coroutine function that takes a `Patient` and gives findings; it changes nothing. Those of this floor are
+listed in `checkups.py`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import tempfile
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -15,7 +17,10 @@ from typing import Final, Literal
 import msgspec
 
 from footplate.config.places import data_folder
-from footplate.errors import HostError
+from footplate.config.settings import Settings, load_settings
+from footplate.engines.catalog import engine_names, make_engine
+from footplate.engines.commands import with_agents
+from footplate.errors import ConfigError, HostError
 from footplate.host.keepers import connect
 from footplate.host.messages import KeptAgent, Listed
 from footplate.host.sweep import Record, left_files, read_records
@@ -40,17 +45,46 @@ class Patient(msgspec.Struct, frozen=True):
 
     environ: Mapping[str, str]
     data: Path
+    settings: Settings | None = None
+    """None when they cannot be read: `check_settings` says why."""
+
+    port: int = 0
+    """The port that a server here is to have; 0: any."""
+
+    drilled: bool = False
+    """Whether the agent of new sessions is tried, too."""
 
 
 Check = Callable[[Patient], Awaitable[list[Finding]]]
 
 
-async def examine(environ: Mapping[str, str], checks: tuple[Check, ...] | None = None) -> list[Finding]:
-    """All findings, in the order of the checks."""
-    patient = Patient(environ, data_folder(environ))
+def admit(environ: Mapping[str, str], *, port: int = 0, drilled: bool = False) -> Patient:
+    """What is to be looked at in this environment."""
+    try:
+        settings: Settings | None = read_settings(environ)
+    except ConfigError:
+        settings = None
+    return Patient(environ, data_folder(environ), settings, port, drilled)
+
+
+def read_settings(environ: Mapping[str, str]) -> Settings:
+    """Every setting, those of each engine read, too. Raises `ConfigError`."""
+    settings = with_agents(load_settings(environ), environ)
+    for name in engine_names(settings):
+        make_engine(name, settings)
+    return settings
+
+
+async def examine(patient: Patient, checks: tuple[Check, ...]) -> list[Finding]:
+    """All findings, in the order of the checks; what cannot be looked at is one, too."""
     findings: list[Finding] = []
-    for check in CHECKS if checks is None else checks:
-        findings += await check(patient)
+    for check in checks:
+        try:
+            findings += await check(patient)
+        except OSError as problem:
+            name = check.__name__.removeprefix("check_").replace("_", " ")
+            text = f"{problem.filename} cannot be looked at: {problem.strerror}"
+            findings.append(Finding(name=name, status="fail", text=text, advice="run as the user whom it belongs to"))
     return findings
 
 
@@ -61,13 +95,15 @@ async def check_data_folder(patient: Patient) -> list[Finding]:
 
 def _look_at_folder(data: Path) -> Finding:
     facts: dict[str, object] = {"path": str(data)}
-    if not data.exists():
-        return Finding(
-            name="data folder", status="ok", text=f"{data} is not there yet; it is made when needed", facts=facts
-        )
-    if not data.is_dir() or not os.access(data, os.W_OK | os.X_OK):
+    there = next(folder for folder in (data, *data.parents) if folder.exists())
+    problem = _writing(there)
+    if problem:
         advice = "make it a folder that you may write, or name another with FOOTPLATE_DATA_DIR"
-        return Finding(name="data folder", status="fail", text=f"{data} cannot be used", advice=advice, facts=facts)
+        text = f"{there} cannot be written: {problem}"
+        return Finding(name="data folder", status="fail", text=text, advice=advice, facts=facts)
+    if there != data:
+        text = f"{data} is not there yet; it is made when needed"
+        return Finding(name="data folder", status="ok", text=text, facts=facts)
     keepers = data / "keepers"
     if keepers.exists() and keepers.stat().st_mode & 0o077:
         advice = f"chmod 700 {keepers}"
@@ -75,6 +111,15 @@ def _look_at_folder(data: Path) -> Finding:
             name="data folder", status="warn", text=f"others may enter {keepers}", advice=advice, facts=facts
         )
     return Finding(name="data folder", status="ok", text=str(data), facts=facts)
+
+
+def _writing(data: Path) -> str:
+    """Why nothing can be written there; a file is made and gone again, since modes do not tell of every disk."""
+    try:
+        with tempfile.TemporaryFile(dir=data):
+            return ""
+    except OSError as problem:
+        return problem.strerror or str(problem)
 
 
 async def check_keepers(patient: Patient) -> list[Finding]:
@@ -191,6 +236,3 @@ def memory_kb(pid: int) -> int:
     except (FileNotFoundError, ProcessLookupError, PermissionError):
         return 0
     return pages * os.sysconf("SC_PAGE_SIZE") // 1024
-
-
-CHECKS: Final[tuple[Check, ...]] = (check_data_folder, check_keepers, check_leftovers)

@@ -25,6 +25,7 @@ from footplate.events.view import QueuedPrompt, SessionView, ToolItem, UserItem
 from footplate.host.locks import SessionLock
 from footplate.runtime.agent import Agent
 from footplate.runtime.equipment import equip
+from footplate.runtime.guard import guard_hooks
 from footplate.runtime.limit_requests import GO_ON as RAISED
 from footplate.runtime.limit_requests import open_limit_requests
 from footplate.runtime.limits import Spent, reached, spent_money, told
@@ -239,7 +240,8 @@ class Conductor:
         self._outdated = False
 
     def _options(self) -> Options:
-        return starting_options(self.spec, self.log.view(), self.services.settings, self.spent())
+        hooks = guard_hooks(self.services.rules) if self.engine.capabilities().hooks else ()
+        return starting_options(self.spec, self.log.view(), self.services.settings, self.spent(), hooks)
 
     async def resume_agent(self, standing: Standing, *, mode: str, anew: bool, lock: SessionLock | None) -> None:
         """A process that goes on with the open turn: in the conversation, or `anew` in one that begins with it."""

@@ -42,10 +42,13 @@ class _Risk(msgspec.Struct, rename="camel"):
 
 def subject_of(request: Request) -> str:
     """What a call is about, as a text to match."""
-    if request.input is None:
-        return ""
+    return subject_in(request.input) if request.input is not None else ""
+
+
+def subject_in(tool_input: msgspec.Raw) -> str:
+    """What a call with that input is about."""
     try:
-        given = msgspec.json.decode(request.input, type=_Subject)
+        given = msgspec.json.decode(tool_input, type=_Subject)
     except msgspec.ValidationError:
         return ""
     return next((value for name in SUBJECTS if (value := getattr(given, name))), "")

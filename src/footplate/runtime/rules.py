@@ -19,6 +19,7 @@ from footplate.events.rules import SessionRule
 from footplate.runtime.grants import allows, subject_of
 
 PLAN = "plan"
+FORBIDDEN = "A rule of the operator forbids this."
 PLAN_REFUSAL = "Plan mode is on: nothing may be changed yet. Finish the plan and put it up for approval."
 
 
@@ -35,7 +36,7 @@ def decide(request: Request, *, mode: str, operator: Sequence[Rule], session: Se
         return None
     rule = next((rule for rule in operator if fits(rule, request)), None)
     if rule is not None and rule.decision == "deny":
-        words = rule.message or "A rule of the operator forbids this."
+        words = rule.message or FORBIDDEN
         return Verdict(answer=Deny(message=words), by=_name(rule))
     if mode == PLAN:
         refused = Verdict(answer=Deny(message=PLAN_REFUSAL), by="plan mode")
@@ -47,12 +48,16 @@ def decide(request: Request, *, mode: str, operator: Sequence[Rule], session: Se
 
 
 def fits(rule: Rule, request: Request) -> bool:
+    """Whether the rule speaks of the call that is asked for."""
+    return fits_call(rule, request.tool, subject_of(request) if rule.pattern else "")
+
+
+def fits_call(rule: Rule, tool: str, subject: str) -> bool:
     """Whether the rule speaks of this call. A command line with an operator in it fits no allowing wildcard."""
-    if not fnmatchcase(request.tool.lower(), rule.tool.lower()):
+    if not fnmatchcase(tool.lower(), rule.tool.lower()):
         return False
     if not rule.pattern:
         return True
-    subject = subject_of(request)
     if rule.decision == "allow" and _is_compound(subject) and not _is_literal(rule.pattern):
         return False
     return fnmatchcase(subject, rule.pattern)

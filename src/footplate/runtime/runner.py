@@ -67,6 +67,7 @@ class Runner:
         """Whose frames these are, for the log."""
         self.tap: Callable[[str, bytes], None] | None = None
         """Reads along with the agent's lines."""
+        self._begun = asyncio.Event()
         self._reader = asyncio.create_task(self._read(), name="runner")
 
     @classmethod
@@ -188,7 +189,8 @@ class Runner:
         return self._take(self._conversation.command(command))
 
     async def write(self, frames: tuple[bytes, ...]) -> None:
-        """Write prepared frames. Raises `EngineGone`."""
+        """Write prepared frames, after those with which the conversation begins. Raises `EngineGone`."""
+        await self._begun.wait()
         for frame in frames:
             log_frames(self.session, "out", frame)
             await self._wire.write(frame)
@@ -253,9 +255,16 @@ class Runner:
 
     # ----------------------------------------------------------------------------------------- reading
 
-    async def _read(self) -> None:
+    async def _begin(self) -> None:
+        """An older CLI heeds our hooks only from its first prompt on: whatever else is said comes after."""
         try:
             await self._answer(self._conversation.begin())
+        finally:
+            self._begun.set()
+
+    async def _read(self) -> None:
+        try:
+            await self._begin()
             while (block := await self._wire.read()) is not None:
                 log_frames(self.session, "in", block.lines)
                 if self.tap is not None:

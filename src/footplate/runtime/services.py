@@ -17,6 +17,8 @@ from footplate.events.requests import Request
 from footplate.host.keepers import Keepers
 from footplate.host.spawner import Spawner
 from footplate.runtime.bulletin import Bulletin
+from footplate.runtime.guard import GUARD, judge
+from footplate.runtime.handlers import Handler
 from footplate.runtime.projects import Projects
 from footplate.runtime.taps import Taps
 from footplate.runtime.ulid import new_ulid
@@ -70,7 +72,9 @@ class Services:
         """Installs an agent that is asked for and not there, where that is wanted; False when it cannot."""
         self.taps = Taps()
         self.projects = Projects(settings, environ)
-        place = Place(keeper, environ=environ, locks=self.locks)
+        self.hooks: dict[str, Handler] = {GUARD: self._judge}
+        """Handlers that any agent of ours may call, by name."""
+        place = Place(keeper, environ=environ, locks=self.locks, hooks=self.hooks)
         self.warm = WarmPool(place, size=settings.runtime.prewarm, unused_s=settings.runtime.prewarm_s)
 
     @property
@@ -82,6 +86,9 @@ class Services:
     def rules(self) -> tuple[Rule, ...]:
         """The operator's rules as they are now."""
         return self._rules or self.live.rules
+
+    async def _judge(self, given: msgspec.Raw) -> msgspec.Raw:
+        return judge(given, self.rules)
 
     async def audit(self, session: SessionId, request: Request, answered: RequestAnswered, at: float) -> None:
         """Write an answer into the audit log."""

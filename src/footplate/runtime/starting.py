@@ -5,14 +5,16 @@ from __future__ import annotations
 import msgspec
 
 from footplate.config.settings import Settings, common_settings
-from footplate.engines.base import Options
+from footplate.engines.base import HookSpec, Options
 from footplate.events.view import SessionView
 from footplate.host.sandbox import read_sandbox
 from footplate.runtime.limits import Spent, agent_resources, remaining_money
 from footplate.runtime.spec import SessionSpec
 
 
-def starting_options(spec: SessionSpec, view: SessionView, settings: Settings, spent: Spent) -> Options:
+def starting_options(
+    spec: SessionSpec, view: SessionView, settings: Settings, spent: Spent, hooks: tuple[HookSpec, ...] = ()
+) -> Options:
     """The options of the session's next process; what was chosen since it was opened is in the view."""
     common = common_settings(settings, spec.engine)
     return Options(
@@ -28,6 +30,8 @@ def starting_options(spec: SessionSpec, view: SessionView, settings: Settings, s
         first_turn=len(view.turns) + 1,
         grants=tuple(rule.engine_rule for rule in view.rules if rule.engine_rule is not None),
         max_budget_usd=remaining_money(spec.limits, spent),
+        choices=spec.choices,
+        hooks=hooks,
         env=spec.env,
         profile=spec.profile,
         json_schema=spec.output_schema,

@@ -23,6 +23,8 @@ from footplate.errors import EngineError, HostError
 from footplate.events.ids import EngineSessionId
 from footplate.host.locks import SessionLock
 from footplate.host.spawner import Spawner
+from footplate.runtime.guard import GUARD
+from footplate.runtime.handlers import Handler
 from footplate.runtime.memory import memory_is_short
 from footplate.runtime.runner import Runner
 
@@ -52,9 +54,13 @@ class Started(msgspec.Struct, frozen=True):
 class Place:
     """Where agents are started: the keeper that does it, the environment they are chosen from, the folder of locks."""
 
-    def __init__(self, keeper: Spawner, *, environ: Mapping[str, str], locks: Path) -> None:
+    def __init__(
+        self, keeper: Spawner, *, environ: Mapping[str, str], locks: Path, hooks: Mapping[str, Handler] | None = None
+    ) -> None:
+        """`hooks` are handlers that any agent may call whose options name them."""
         self._keeper = keeper
         self._locks = locks
+        self._hooks = hooks or {}
         self.environ = environ
 
     async def start(
@@ -72,7 +78,9 @@ class Place:
             lock = self.lock_on(engine, known)
             await lock.acquire()
         try:
-            runner = await Runner.start(engine, installed, options, keeper=self._keeper, environ=self.environ)
+            runner = await Runner.start(
+                engine, installed, options, keeper=self._keeper, environ=self.environ, hooks=self._hooks
+            )
         except BaseException:
             if lock is not None:
                 lock.release()
@@ -196,7 +204,8 @@ def _keep(tasks: set[asyncio.Task[None]], work: Coroutine[object, object, None])
 
 
 def _is_plain(options: Options) -> bool:
-    """Whether a process with these options may serve any session: a new conversation that calls nothing of ours."""
+    """Whether a process with these options may serve any session: a new conversation, with no handlers of its own."""
     if options.standing is not None:
         return False
-    return options.resume is None and not options.one_shot and not options.servers and not options.hooks
+    own = all(hook.name == GUARD for hook in options.hooks)
+    return options.resume is None and not options.one_shot and not options.servers and own

@@ -9,86 +9,25 @@ with Client.start() as client:
 
 from __future__ import annotations
 
-import asyncio
-import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
-from typing import TypeVar
 
 from footplate.events.codec import ReadEnvelope
 from footplate.events.ids import PromptId, RequestId, SessionId
+from footplate.events.model import ConfigOption
 from footplate.events.requests import Answer
 from footplate.events.runs import RunEvent
 from footplate.events.view import SessionView, TurnView
 from footplate.sdk import client as later
 from footplate.sdk.asking import Handler, PermissionReply
+from footplate.sdk.blocking_machine import Files, Processes
+from footplate.sdk.loop import Loop
 from footplate.sdk.opening import Opening
-from footplate.sdk.processes import Process as LaterProcess
 from footplate.sdk.session import Content, EventListener, When
 from footplate.sdk.session import Session as LaterSession
-from footplate.sdk.shapes import (
-    CommandOutput,
-    FileEntry,
-    LogPiece,
-    ModeState,
-    ProcessInfo,
-    ProcessRun,
-    RequestInfo,
-    ServiceInfo,
-    SessionInfo,
-)
+from footplate.sdk.shapes import CommandOutput, ModeState, RequestInfo, ServiceInfo, SessionInfo
 from footplate.sdk.turns import TurnRun as LaterTurn
 from footplate.sdk.wire import PATIENCE_S
-
-T = TypeVar("T")
-
-
-class Loop:
-    """An event loop in a thread; what is asked of it is waited for here."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="footplate sdk", daemon=True)
-        self._thread.start()
-
-    def wait(self, work: Awaitable[T]) -> T:
-        """Until it is done. Ctrl-C stops it, too."""
-
-        async def run() -> T:
-            return await work
-
-        future = asyncio.run_coroutine_threadsafe(run(), self._loop)
-        try:
-            return future.result()
-        except KeyboardInterrupt:
-            future.cancel()
-            raise
-
-    def do(self, make: Callable[[], T]) -> T:
-        """Call something that must be called inside the loop."""
-
-        async def run() -> T:
-            return make()
-
-        return self.wait(run())
-
-    def read(self, source: AsyncIterator[T]) -> Iterator[T]:
-        """Everything that comes, one after the other."""
-
-        async def step() -> tuple[T] | None:
-            try:
-                return (await anext(source),)
-            except StopAsyncIteration:
-                return None
-
-        while (found := self.wait(step())) is not None:
-            yield found[0]
-
-    def stop(self) -> None:
-        """End the thread."""
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
 
 
 class Client:
@@ -176,9 +115,51 @@ class Client:
         """Answer a permission in a word."""
         return self._loop.wait(self._client.respond_permission(request, reply))
 
+    def raw_respond_permission(self, request: RequestId, response: Mapping[str, object]) -> RequestInfo:
+        """Answer as the protocol does."""
+        return self._loop.wait(self._client.raw_respond_permission(request, response))
+
     def on_request(self, handler: Handler) -> Callable[[], None]:
         """Let the handler answer what any agent asks. It runs in the client's thread."""
         return self._loop.wait(self._client.on_request(handler))
+
+    # ------------------------------------------------------------------------------- by id, as others do
+
+    def on_session_event(self, session: str, listener: EventListener) -> Callable[[], None]:
+        """Call the listener with each event of a session, in the client's thread."""
+        return self._loop.wait(self._client.on_session_event(session, listener))
+
+    def on_permission_request(self, session: str, handler: Handler) -> Callable[[], None]:
+        """Let the handler answer the permissions of a session, in the client's thread."""
+        return self._loop.wait(self._client.on_permission_request(session, handler))
+
+    def set_session_mode(self, session: str, mode: str) -> None:
+        """Change the permission mode of a session."""
+        self._loop.wait(self._client.set_session_mode(session, mode))
+
+    def set_session_model(self, session: str, model: str) -> None:
+        """Change the model of a session."""
+        self._loop.wait(self._client.set_session_model(session, model))
+
+    def set_session_thought_level(self, session: str, level: str) -> None:
+        """Change how hard the model of a session thinks."""
+        self._loop.wait(self._client.set_session_thought_level(session, level))
+
+    def set_session_config_option(self, session: str, option: str, value: str) -> None:
+        """Change an option of a session."""
+        self._loop.wait(self._client.set_session_config_option(session, option, value))
+
+    def get_session_config_options(self, session: str) -> tuple[ConfigOption, ...]:
+        """What can be chosen in a session."""
+        return self._loop.wait(self._client.get_session_config_options(session))
+
+    def get_session_modes(self, session: str) -> ModeState:
+        """The permission modes of a session, and the one that holds."""
+        return self._loop.wait(self._client.get_session_modes(session))
+
+    def raw_send_session_method(self, session: str, method: str, params: Mapping[str, object] | None = None) -> object:
+        """Send a session's agent a message of the Agent Client Protocol; its result."""
+        return self._loop.wait(self._client.raw_send_session_method(session, method, params))
 
 
 class Session:
@@ -250,6 +231,26 @@ class Session:
         """Answer a permission in a word."""
         return self._loop.wait(self._session.respond_permission(request, reply))
 
+    def raw_respond_permission(self, request: RequestId, response: Mapping[str, object]) -> RequestInfo:
+        """Answer as the protocol does."""
+        return self._loop.wait(self._session.raw_respond_permission(request, response))
+
+    def on_permission_request(self, handler: Handler) -> Callable[[], None]:
+        """Let the handler answer the permissions of the agent, in the client's thread."""
+        return self._loop.wait(self._session.on_permission_request(handler))
+
+    def raw_send(self, method: str, params: Mapping[str, object] | None = None) -> object:
+        """Send the agent a message of the Agent Client Protocol; its result."""
+        return self._loop.wait(self._session.raw_send(method, params))
+
+    def set_config_option(self, option: str, value: str) -> None:
+        """Change an option of the session."""
+        self._loop.wait(self._session.set_config_option(option, value))
+
+    def get_config_options(self) -> tuple[ConfigOption, ...]:
+        """What can be chosen."""
+        return self._loop.wait(self._session.get_config_options())
+
     def set_mode(self, mode: str) -> None:
         """Change the permission mode."""
         self._loop.wait(self._session.set_mode(mode))
@@ -301,80 +302,3 @@ class TurnRun:
     def text(self) -> Iterator[str]:
         """The agent's own words as they are written."""
         return self._loop.read(self._turn.text())
-
-
-class Files:
-    """The files that the token reaches."""
-
-    def __init__(self, loop: Loop, client: later.Client) -> None:
-        self._loop = loop
-        self._files = client.files
-
-    def entries(self, path: str = "") -> list[FileEntry]:
-        """What lies in a folder."""
-        return self._loop.wait(self._files.entries(path))
-
-    def stat(self, path: str) -> FileEntry:
-        """What is known of a path."""
-        return self._loop.wait(self._files.stat(path))
-
-    def read(self, path: str) -> bytes:
-        """A file."""
-        return self._loop.wait(self._files.read(path))
-
-    def write(self, path: str, data: bytes) -> int:
-        """Write a file; how many bytes it has."""
-        return self._loop.wait(self._files.write(path, data))
-
-    def delete(self, path: str, *, recursive: bool = False) -> None:
-        """Remove a file, or a folder with what is in it."""
-        self._loop.wait(self._files.delete(path, recursive=recursive))
-
-
-class Processes:
-    """The processes of the service."""
-
-    def __init__(self, loop: Loop, client: later.Client) -> None:
-        self._loop = loop
-        self._processes = client.processes
-
-    def run(self, command: str, *args: str, cwd: str | None = None, timeout_s: float | None = None) -> ProcessRun:
-        """Run a program to its end."""
-        return self._loop.wait(self._processes.run(command, *args, cwd=cwd, timeout_s=timeout_s))
-
-    def start(self, command: str, *args: str, cwd: str | None = None) -> Process:
-        """Start a program and leave it running."""
-        return Process(self._loop, self._loop.wait(self._processes.start(command, *args, cwd=cwd)))
-
-    def all(self) -> tuple[ProcessInfo, ...]:
-        """Those that run, and those that have ended and were not removed."""
-        return self._loop.wait(self._processes.all())
-
-
-class Process:
-    """A process of the service."""
-
-    def __init__(self, loop: Loop, process: LaterProcess) -> None:
-        self._loop = loop
-        self._process = process
-
-    @property
-    def info(self) -> ProcessInfo:
-        """What was known of it last."""
-        return self._process.info
-
-    def write(self, data: bytes | str) -> None:
-        """Give it input."""
-        self._loop.wait(self._process.write(data))
-
-    def follow(self, *, since: int = 0) -> Iterator[LogPiece]:
-        """Its output behind a number and as it comes, until it has ended."""
-        return self._loop.read(self._process.follow(since=since))
-
-    def wait(self) -> ProcessInfo:
-        """Until it has ended."""
-        return self._loop.wait(self._process.wait())
-
-    def kill(self) -> ProcessInfo:
-        """End it, with all that it started."""
-        return self._loop.wait(self._process.kill())

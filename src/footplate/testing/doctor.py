@@ -13,65 +13,55 @@ from typing import Any, Final
 import click
 import msgspec
 
-from footplate.config.places import data_folder
+from footplate.config.acp import AcpAgentSettings
 from footplate.config.settings import Settings, load_settings
 from footplate.engines.commands import with_agents
 from footplate.engines.distribution import Offer
 from footplate.errors import ConfigError, EngineNotFound, FootplateError, RequestError
-from footplate.host.environment import build_environment
-from footplate.host.process import Keeper
 from footplate.runtime.agents import AgentState, Roster
 from footplate.runtime.examination import Examined, Report, Step
-from footplate.runtime.greeting import greet
-from footplate.testing.drill import DRILLS, drill
+from footplate.testing.drill import Subject, drill
 from footplate.testing.shapes import read_known, unknown
 
 FAILED: Final = 1
 USAGE: Final = 2
 STOPPED: Final = 143
+Hears = Callable[[Step], None]
 
 
-def known_shapes(engine: str) -> frozenset[str] | None:
-    """What is known of the lines of an engine; None where nothing was written down."""
-    file = files("footplate.testing").joinpath("known_shapes", f"{engine}.txt")
-    return read_known(file.read_text(encoding="utf-8")) if file.is_file() else None
+def known_shapes(engine: str) -> frozenset[str]:
+    """What is known of the lines of an agent; of one that was never recorded, what any agent says in its protocol."""
+    folder = files("footplate.testing").joinpath("known_shapes")
+    file = folder.joinpath(f"{engine}.txt")
+    chosen = file if file.is_file() else folder.joinpath("acp.txt")
+    return read_known(chosen.read_text(encoding="utf-8"))
 
 
 async def examine_agent(
-    state: AgentState,
-    offer: Offer | None,
-    environ: Mapping[str, str],
-    settings: Settings,
-    told: Callable[[Step], None] = lambda _: None,
+    state: AgentState, offer: Offer | None, settings: Settings, environ: Mapping[str, str], told: Hears
 ) -> Examined:
-    """Drill an agent; one that has no drill is greeted."""
-    if state.id not in DRILLS:
-        return await _greet(state, offer, environ)
-    found = await drill(state.id, environ, settings, told)
-    known = known_shapes(state.id)
-    new = unknown(found.lines, known) if known is not None else ()
+    """Drill an agent that is installed."""
+    found = await drill(subject_of(state, offer, settings), environ, told)
     return Examined(
         agent=state.id,
-        version=found.version,
+        version=state.version,
         ok=found.ok,
         steps=found.steps,
         unparsed=found.unparsed,
-        new=new,
+        new=unknown(found.lines, known_shapes(state.id)),
         lines=len(found.lines),
     )
 
 
-async def _greet(state: AgentState, offer: Offer | None, environ: Mapping[str, str]) -> Examined:
-    if offer is None:
-        step = Step(
-            name="greeting", ok=False, problem="there is no drill for it, and nothing is known of how to greet it"
-        )
-        return Examined(agent=state.id, version=state.version, ok=False, steps=(step,))
-    async with Keeper.start(state_dir=data_folder(environ)) as keeper:
-        env = build_environment(environ, allow=offer.passed, extra=offer.env)
-        greeted = await greet(keeper, (state.program, *offer.args), env, offer.wire)
-    step = Step(name="greeting", ok=not greeted.refused, problem=greeted.refused)
-    return Examined(agent=state.id, version=state.version or greeted.version, ok=step.ok, steps=(step,))
+def subject_of(state: AgentState, offer: Offer | None, settings: Settings) -> Subject:
+    """Who is drilled: an engine of ours by its program, else a command that speaks ACP."""
+    command = settings.acp_agents.get(state.id)
+    if command is None and not state.engine and offer is not None:
+        command = AcpAgentSettings(command=(state.program, *offer.args), env=offer.env, env_pass=offer.passed)
+    if command is not None:
+        return Subject(name=state.id, settings=Settings(acp_agents={state.id: command}))
+    program: dict[str, object] = {"program": state.program} if state.program else {}
+    return Subject(name=state.id, settings=Settings(engines={state.id: program}))
 
 
 def render(found: Examined) -> str:
@@ -79,7 +69,8 @@ def render(found: Examined) -> str:
     lines = [f"{'ok  ' if found.ok else 'FAIL'}  {found.agent} {found.version}".rstrip()]
     for step in found.steps:
         took = f" ({step.seconds:g} s)" if step.seconds else ""
-        lines.append(f"      {step.name}: {'ok' if step.ok else step.problem}{took}")
+        how = f"not tried: {step.skipped}" if step.skipped else "ok" if step.ok else step.problem
+        lines.append(f"      {step.name}: {how}{took}")
     lines += [f"      a line that we cannot read: {reason}" for reason in found.unparsed]
     lines += [f"      new: {path}" for path in found.new]
     if found.lines and not found.new:
@@ -96,8 +87,9 @@ def doctor_command(agents: tuple[str, ...], as_json: bool, strict: bool, steps: 
     """Drill installed agents: a permission, a question, an interrupt and a resume on a scripted model.
 
     No key is used and nothing leaves the machine. Reported are also the kinds of lines and the fields that
-    nobody has seen before in what the agent says: the early warning when it changes. Agents without a drill
-    are greeted. Without a name: every agent that is installed. Exit code 1 when a step fails.
+    nobody has seen before in what the agent says: the early warning when it changes. An agent of which nothing is
+    known is tried as far as it finds the model. Without a name: every agent that is installed. Exit code 1 when a
+    step fails.
 
     \b
     Example:
@@ -143,4 +135,4 @@ async def _examine(agents: tuple[str, ...], environ: Mapping[str, str], told: Ca
         if not state.installed:
             raise EngineNotFound(state.id, state.id, f"run `footplate agents install {state.id}`")
     offers = await roster.offers()
-    return [await examine_agent(state, offers.get(state.id), environ, settings, told) for state in states]
+    return [await examine_agent(state, offers.get(state.id), settings, environ, told) for state in states]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Container, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -18,8 +18,6 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from footplate.config.settings import Settings
-from footplate.engines.base import Installed
-from footplate.engines.catalog import make_engine
 from footplate.errors import FootplateError
 from footplate.events import model as m
 from footplate.events.requests import Allow, Reply
@@ -34,50 +32,22 @@ from footplate.runtime.services import Services
 from footplate.runtime.session import Session
 from footplate.runtime.spec import SessionSpec
 from footplate.store.memory import MemoryStore
-from footplate.testing.closed import closed_environment, prepare_home
-from footplate.testing.messages import ScriptedMessages, say, script, tool
+from footplate.testing.closed import prepare_home
+from footplate.testing.exercises import ANY, KNOWN, NO_MODEL, NO_QUESTIONS, Exercise
+from footplate.testing.homes import PREPARE, prepare_any
+from footplate.testing.messages import ScriptedMessages
 
-PATIENCE_S: Final = 60.0
-COLOUR: Final = "Which colour?"
-ASKED: Final = {
-    "questions": [
-        {
-            "question": COLOUR,
-            "header": "Colour",
-            "options": [{"label": "Red", "description": "warm"}, {"label": "Blue", "description": "cold"}],
-            "multiSelect": False,
-        }
-    ]
-}
+PATIENCE_S: Final = 120.0
+CALM_S: Final = 10.0
+STEPS: Final = ("turn", "permission", "question", "interrupt", "resume")
+KEY: Final = "drill"
+"""By which the scripted model tells our agent from others."""
 E = TypeVar("E", bound=m.Event)
-
-
-class Prompts(msgspec.Struct, frozen=True, kw_only=True):
-    """What is said to an agent so that it does what a drill wants."""
-
-    permission: str
-    question: str
-    long: str
-    word: str
-
-
-DRILLS: Final[Mapping[str, Prompts]] = {
-    "claude": Prompts(
-        permission=script(tool("Bash", {"command": "touch made; echo ran"}), "It said: $LAST"),
-        question=script(tool("AskUserQuestion", ASKED), "So be it."),
-        long=script(say("some text that never ends", chunk=5, hang=-3)),
-        word=script("Still here."),
-    ),
-    "mock": Prompts(permission="permission", question="question", long="hang", word="still here"),
-}
-"""The agents that can be drilled: claude on the scripted Messages API, the mock on nothing."""
 
 
 class Drilled(msgspec.Struct, frozen=True, kw_only=True):
     """What came of it: every step, lines that became no event, and every line that the agent said."""
 
-    engine: str
-    version: str
     steps: tuple[Step, ...]
     unparsed: tuple[str, ...]
     lines: tuple[bytes, ...]
@@ -124,55 +94,100 @@ class HearingKeeper:
 
 
 async def drill(
-    engine: str, environ: Mapping[str, str], settings: Settings, told: Callable[[Step], None] = lambda _: None
+    subject: Subject,
+    environ: Mapping[str, str],
+    told: Callable[[Step], None] = lambda _: None,
+    only: Container[str] = STEPS,
 ) -> Drilled:
-    """Drill the agent that is found in this environment; `told` hears of each step when it is over.
-
-    Raises `EngineError` when there is none.
-    """
-    async with _ground(engine, environ, settings) as (hub, keeper, installed, work):
-        session = await hub.create(SessionSpec(engine=engine, cwd=str(work)))
-        prompts = DRILLS[engine]
+    """Drill an agent as it is installed; `told` hears of each step when it is over. `only` these steps are made."""
+    async with _ground(subject, environ) as ground:
+        session = await ground.hub.create(SessionSpec(engine=subject.name, cwd=str(ground.work)))
         steps: list[Step] = []
-        for name, step in (
-            ("permission", partial(_permission, session, prompts.permission)),
-            ("question", partial(_question, session, prompts.question)),
-            ("interrupt", partial(_interrupt, session, prompts.long)),
-            ("resume", partial(_resume, session, prompts.word)),
-        ):
-            steps.append(await _try(name, step))
+        for name, step in _plan(session, KNOWN.get(subject.name)):
+            if name not in only:
+                continue
+            skipped = _reason_to_skip(name, subject, ground, steps)
+            steps.append(Step(name=name, ok=True, skipped=skipped) if skipped else await _try(name, step))
             told(steps[-1])
+            if session.busy:
+                await _calm(session)
         unparsed = tuple(event.reason for event in await _log(session) if isinstance(event, m.Unparsed))
-        await hub.forget(session.id)
-        lines = tuple(line for line in keeper.heard if line.strip())
-        return Drilled(engine=engine, version=installed.version, steps=tuple(steps), unparsed=unparsed, lines=lines)
+        await ground.hub.forget(session.id)
+        lines = tuple(line for line in ground.keeper.heard if line.strip())
+        return Drilled(steps=tuple(steps), unparsed=unparsed, lines=lines)
+
+
+def _plan(session: Session, exercise: Exercise | None) -> list[tuple[str, Callable[[], Awaitable[None]]]]:
+    """The steps in their order; an agent of which nothing is known is first asked for a word."""
+    first = [] if exercise is not None else [("turn", partial(_word, session, ANY.word))]
+    chosen = exercise or ANY
+    return [
+        *first,
+        ("permission", partial(_permission, session, chosen)),
+        ("question", partial(_question, session, chosen)),
+        ("interrupt", partial(_interrupt, session, chosen.long)),
+        ("resume", partial(_resume, session, chosen.word)),
+    ]
+
+
+def _reason_to_skip(name: str, subject: Subject, ground: _Ground, before: list[Step]) -> str:
+    """Why a step has no meaning for this agent; empty when it has one."""
+    exercise = KNOWN.get(subject.name)
+    if exercise is None and before:
+        if not before[0].ok:
+            return "it cannot be talked to"
+        if name in ("permission", "question", "interrupt") and not ground.api.log(KEY):
+            return NO_MODEL
+    return NO_QUESTIONS if name == "question" and not (exercise or ANY).question else ""
+
+
+class Subject(msgspec.Struct, frozen=True, kw_only=True):
+    """Who is drilled: the name of the engine, and the settings by which an empty world knows its program."""
+
+    name: str
+    settings: Settings
+
+
+class _Ground(msgspec.Struct, frozen=True, kw_only=True):
+    hub: Hub
+    keeper: HearingKeeper
+    api: ScriptedMessages
+    work: Path
 
 
 @asynccontextmanager
-async def _ground(
-    engine: str, environ: Mapping[str, str], settings: Settings
-) -> AsyncIterator[tuple[Hub, HearingKeeper, Installed, Path]]:
+async def _ground(subject: Subject, environ: Mapping[str, str]) -> AsyncIterator[_Ground]:
     """A world of its own: an empty home, a scripted model, no rules, and the agent as it is installed."""
-    installed = await make_engine(engine, settings).locate(environ)
-    program: dict[str, object] = {"program": installed.program} if installed.program and engine != "mock" else {}
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="footplate-drill-")))
-        work, data = folder / "work", folder / "data"
+        work, data, home = folder / "work", folder / "data", prepare_home(folder / "home")
         work.mkdir()
         api = stack.enter_context(await asyncio.to_thread(ScriptedMessages.start))
-        path = environ.get("PATH", "")
-        given = closed_environment(prepare_home(folder / "home"), base_url=api.url_for("drill"), path=path)
+        given = {
+            "LANG": "C.UTF-8",
+            "TZ": "UTC",
+            **PREPARE.get(subject.name, prepare_any)(home, api.url_for(KEY)),
+            "HOME": str(home),
+            "PATH": environ.get("PATH", ""),
+            "FOOTPLATE_DATA_DIR": str(data),
+        }
         store = MemoryStore()
         stack.push_async_callback(store.close)
         keeper = HearingKeeper(await stack.enter_async_context(Keeper.start()))
-        services = Services(
-            store,
-            keeper,
-            settings=Settings(engines={engine: program}),
-            environ={**given, "FOOTPLATE_DATA_DIR": str(data)},
-            data=data,
-        )
-        yield await stack.enter_async_context(Hub.open(services)), keeper, installed, work
+        settings = _given(subject, given)
+        services = Services(store, keeper, settings=settings, environ=given, data=data)
+        hub = await stack.enter_async_context(Hub.open(services))
+        yield _Ground(hub=hub, keeper=keeper, api=api, work=work)
+
+
+def _given(subject: Subject, variables: Mapping[str, str]) -> Settings:
+    """Its settings; one that is a command of the settings sees the variables that lead to the model."""
+    command = subject.settings.acp_agents.get(subject.name)
+    if command is None:
+        return subject.settings
+    own = {name: value for name, value in variables.items() if name not in ("PATH", "FOOTPLATE_DATA_DIR")}
+    led = msgspec.structs.replace(command, env={**command.env, **own})
+    return msgspec.structs.replace(subject.settings, acp_agents={subject.name: led})
 
 
 async def _try(name: str, work: Callable[[], Awaitable[None]]) -> Step:
@@ -190,13 +205,29 @@ async def _try(name: str, work: Callable[[], Awaitable[None]]) -> Step:
     return Step(name=name, ok=not problem, problem=problem, seconds=round(time.monotonic() - began, 2))
 
 
+async def _calm(session: Session) -> None:
+    """End a turn that a step has left behind, so that the next one begins with an agent that listens."""
+    try:
+        async with asyncio.timeout(CALM_S):
+            begin = session.view().last_seq
+            await session.interrupt()
+            await _next(session, m.TurnEnded, begin)
+    except (TimeoutError, FootplateError):
+        return  # the next step will tell
+
+
 class Unexpected(Exception):
     """The agent did something else than it should have."""
 
 
-async def _permission(session: Session, prompt: str) -> None:
+async def _word(session: Session, prompt: str) -> None:
+    """It takes a prompt and ends its turn."""
+    await _ended(session, await _say(session, prompt), ok=True)
+
+
+async def _permission(session: Session, exercise: Exercise) -> None:
     """It asks before it does something, and does it when it may."""
-    begin = await _say(session, prompt)
+    begin = await _say(session, exercise.permission, exercise.permission_mode)
     asked = (await _next(session, m.RequestOpened, begin)).request
     if asked.kind != "permission":
         raise Unexpected(f"it asked a {asked.kind}, not for permission")
@@ -204,9 +235,9 @@ async def _permission(session: Session, prompt: str) -> None:
     await _ended(session, begin, ok=True)
 
 
-async def _question(session: Session, prompt: str) -> None:
+async def _question(session: Session, exercise: Exercise) -> None:
     """It asks a question and goes on with the answer."""
-    begin = await _say(session, prompt)
+    begin = await _say(session, exercise.question, exercise.question_mode)
     asked = (await _next(session, m.RequestOpened, begin)).request
     if asked.kind != "question" or not asked.questions:
         raise Unexpected(f"it asked a {asked.kind}, not a question")
@@ -235,8 +266,10 @@ async def _resume(session: Session, prompt: str) -> None:
         raise Unexpected(f"it went on as {session.view().resume}, not as {before}")
 
 
-async def _say(session: Session, prompt: str) -> int:
-    """Give it a prompt; where the log stood before."""
+async def _say(session: Session, prompt: str, mode: str = "") -> int:
+    """Give it a prompt, in that mode; where the log stood before."""
+    if mode:
+        await session.set_mode(mode)
     begin = session.view().last_seq
     await session.prompt(prompt)
     return begin

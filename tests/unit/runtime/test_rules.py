@@ -9,6 +9,7 @@ from footplate.config.rules import Rule
 from footplate.events.ids import RequestId, RuleId
 from footplate.events.requests import Allow, Deny, Request
 from footplate.events.rules import SessionRule
+from footplate.runtime.guard import GUARD, NO_OPINION, guard_hooks, judge
 from footplate.runtime.rules import PLAN_REFUSAL, Verdict, decide
 
 
@@ -95,3 +96,44 @@ def test_questions_and_plans_are_always_asked() -> None:
     plan = Request(id=RequestId("p"), kind="plan", title="plan", tool="ExitPlanMode")
     assert _decide(question, everything) is None
     assert _decide(plan, everything) is None
+
+
+# ------------------------------------------------------------------------------------------------ where no engine asks
+
+
+def _judge(command: str, *rules: Rule) -> dict[str, str] | None:
+    given = {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": command}}
+    said = judge(msgspec.Raw(msgspec.json.encode(given)), rules)
+    return None if said == NO_OPINION else msgspec.json.decode(said)["hookSpecificOutput"]
+
+
+def test_an_engine_is_to_call_before_each_tool_only_where_a_rule_could_be_passed_by() -> None:
+    assert guard_hooks(()) == guard_hooks((GIT,)) == ()
+    for decision in ("deny", "ask"):
+        (hook,) = guard_hooks((GIT, Rule(tool="Bash", decision=decision)))
+        assert (hook.name, hook.event, hook.matcher) == (GUARD, "PreToolUse", "")
+
+
+def test_before_a_tool_the_first_rule_that_fits_forbids_asks_or_has_no_opinion() -> None:
+    rules = (
+        GIT,
+        Rule(tool="Bash", pattern="git push*", decision="ask"),
+        Rule(tool="Bash", pattern="git *", decision="deny", message="No."),
+        Rule(tool="Bash", pattern="rm *", decision="deny"),
+    )
+    assert _judge("git status -s", *rules) is None
+    assert _judge("ls", *rules) is None
+    for command, decision, words in (
+        ("git push origin", "ask", "asked"),
+        ("git status; rm -rf /", "deny", "No."),
+        ("rm -rf /", "deny", "A rule of the operator forbids this."),
+    ):
+        said = _judge(command, *rules)
+        assert said is not None
+        assert said["permissionDecision"] == decision
+        assert words in said["permissionDecisionReason"]
+
+
+def test_what_cannot_be_read_is_not_let_through() -> None:
+    said = msgspec.json.decode(judge(msgspec.Raw(b'{"tool_name":7}'), (GIT,)))["hookSpecificOutput"]
+    assert said["permissionDecision"] == "deny"

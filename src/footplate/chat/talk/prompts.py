@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
+from typing import Final
 
 import msgspec
 
@@ -20,6 +22,9 @@ from footplate.events.ids import PromptId, SessionId
 from footplate.runtime.session import Session
 from footplate.runtime.spec import SessionSpec
 
+MOST_NAMED: Final = 45
+"""How long an id that tells chat and message may be; a longer one is hashed."""
+
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
     """A message that is a prompt."""
@@ -35,15 +40,17 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     """Begin a new session, whatever it replies to."""
 
     @property
-    def prompt(self) -> PromptId:
-        """Its id: the same message twice is one prompt."""
-        again = "-new" if self.fresh else ""
-        return PromptId(f"tg{self.spot.chat}-{self.message}{again}")
-
-    @property
     def place(self) -> Place:
         """Where its answer goes."""
         return Place(chat=self.spot.chat, topic=self.spot.topic, reply_to=self.message)
+
+
+def prompt_id(surface: str, wish: Wish) -> PromptId:
+    """Its id: the same message twice is one prompt. Short enough for the data of a button."""
+    named = f"{'tg' if surface == 'telegram' else f'{surface}-'}{wish.spot.chat}-{wish.message}"
+    if len(named.encode()) > MOST_NAMED:
+        named = f"{surface[:8]}-{hashlib.sha256(named.encode()).hexdigest()[:24]}"
+    return PromptId(f"{named}-new" if wish.fresh else named)
 
 
 class Prompter:
@@ -56,17 +63,18 @@ class Prompter:
 
     async def take(self, wish: Wish) -> None:
         """Hand it to its session. Raises a `FootplateError` when that cannot be."""
-        if await self._kit.outbox.seen(final_key(wish.prompt)):
+        prompt = prompt_id(self._kit.surface, wish)
+        if await self._kit.outbox.seen(final_key(prompt)):
             return
         route = await self.route(wish.spot, wish.said)
-        known = await self._kit.records.jobs.get(wish.prompt)
+        known = await self._kit.records.jobs.get(prompt)
         if known is not None:
             session = await self._kit.hub.get(known.session)
             job = known
         else:
             session = await self._find(wish, route)
             job = Job(
-                prompt=wish.prompt,
+                prompt=prompt,
                 session=session.id,
                 place=wish.place,
                 engine=session.spec.engine,
@@ -76,7 +84,7 @@ class Prompter:
                 resumed=route.token is not None,
                 unattended=wish.unattended,
             )
-            await self._kit.records.jobs.put(wish.prompt, job)
+            await self._kit.records.jobs.put(prompt, job)
             await self._places.note_session(wish.spot, wish.sender.id, session.spec.engine, session.id, route.context)
         follower = await self._following.show(job, session)
         try:

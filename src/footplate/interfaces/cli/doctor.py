@@ -10,7 +10,9 @@ from typing import cast
 import click
 import msgspec
 
-from footplate.runtime.checkup import CHECKS, Check, Finding, examine
+from footplate.config.running import DEFAULT_PORT
+from footplate.runtime.checkup import Check, Finding, admit, examine
+from footplate.runtime.checkups import CHECKS
 from footplate.runtime.wiring import Wiring, load
 
 FAILED = 1
@@ -19,18 +21,25 @@ MARKS = {"ok": "ok  ", "warn": "warn", "fail": "FAIL"}
 
 @click.command("doctor", short_help="Say what runs, what is kept and what is wrong.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def doctor_command(as_json: bool) -> None:
-    """Look at the data folder, the keepers and their agents; change nothing. Exit code 1 when a check fails.
+@click.option("--quick", is_flag=True, help="Do not try the agent of new sessions, which takes a few seconds.")
+@click.option("--strict", is_flag=True, help="A warning counts as a failure, too.")
+@click.option("--port", type=click.IntRange(0, 65535), default=DEFAULT_PORT, show_default=True, metavar="P",
+              help="The port that a server is to have; 0 for any.")  # fmt: skip
+def doctor_command(as_json: bool, quick: bool, strict: bool, port: int) -> None:
+    """Look at settings, data folder, locks, keepers, port and agents; change nothing.
 
-    Works whether a service runs or not.
+    Of each thing it says how it is, and what to do about what is wrong. The agent of new sessions is tried
+    on a scripted model: does it ask before it acts? No key is used. Works whether a service runs or not.
+    Exit code 1 when a check fails.
 
     \b
     Example:
       footplate doctor --json
     """
     further = tuple(cast("Check", load(name)) for name in _wiring().checks)
-    findings = asyncio.run(examine(os.environ, (*CHECKS, *further)))
-    ok = all(finding.status != "fail" for finding in findings)
+    patient = admit(os.environ, port=port, drilled=not quick)
+    findings = asyncio.run(examine(patient, (*CHECKS, *further)))
+    ok = not any(finding.status == "fail" or (strict and finding.status == "warn") for finding in findings)
     if as_json:
         click.echo(msgspec.json.encode({"ok": ok, "findings": findings}))
     else:

@@ -17,7 +17,7 @@ from typing import Final, TypeVar, cast
 import click
 
 from footplate.config.places import data_folder
-from footplate.config.running import Running, remove_running, write_running
+from footplate.config.running import DEFAULT_PORT, Running, remove_running, write_running
 from footplate.config.settings import Settings, load_settings
 from footplate.engines.commands import with_agents
 from footplate.errors import ConfigError, FootplateError, InvalidValue, RequestError
@@ -38,7 +38,7 @@ from footplate.interfaces.http.daemon_commands import logs_command, status_comma
 from footplate.interfaces.http.guard import Cors
 from footplate.interfaces.http.local import SOCKET_NAME as LOCAL_SOCKET
 from footplate.interfaces.http.local import serve_local
-from footplate.interfaces.http.operator import DEFAULT_PORT, Wanted, check_wanted, open_access
+from footplate.interfaces.http.operator import Wanted, check_wanted, open_access
 from footplate.interfaces.http.request_log import LineFormatter
 from footplate.interfaces.http.serving import Listening, Tls, bind, listen
 from footplate.runtime.notify import Notifier

@@ -6,13 +6,13 @@ from typing import Final
 
 import msgspec
 
+from footplate.config.running import DEFAULT_PORT
 from footplate.errors import InvalidValue
 from footplate.interfaces.http.guard import Cors, Doors, is_loopback
 from footplate.interfaces.http.serving import Tls
 from footplate.runtime.access import Access, TokenRequest
 from footplate.store.base import Store
 
-DEFAULT_PORT: Final = 2468
 OWN_TOKEN: Final = "serve"
 """The name of the token that `footplate serve` makes when it finds none."""
 

@@ -17,6 +17,9 @@ async def check_telegram(patient: Patient) -> list[Finding]:
     """Nothing to say where there is no token."""
     try:
         settings = load_settings(patient.environ).telegram
+    except ConfigError:
+        return []  # what is wrong with them is told already
+    try:
         if not settings.bot_token:
             return [_finding("ok", "not set up", "`footplate telegram setup` sets it up")]
         check_settings(settings)

@@ -99,9 +99,15 @@ def expand(step: Step, asked: Asked) -> Step:
         step,
         text=None if step.text is None else values.fill(step.text),
         thinking=None if step.thinking is None else values.fill(step.thinking),
-        tools=[(name, values.fill_object(given)) for name, given in step.tools],
+        tools=[(_offered(name, asked), values.fill_object(given)) for name, given in step.tools],
         blocks=[values.fill_object(block) for block in step.blocks],
     )
+
+
+def _offered(name: str, asked: Asked) -> str:
+    """Of several names (`bash|shell`) the first that the agent offers, else the first of all."""
+    names = name.split("|")
+    return next((each for each in names if each in asked.tool_names), names[0])
 
 
 def _step_at(found: Found, index: int) -> Step:
