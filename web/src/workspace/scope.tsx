@@ -18,7 +18,7 @@ async function ask(): Promise<void> {
     const info = await api.info();
     scopes.value = { token: asked, all: info.scopes };
   } catch {
-    return; // the calls themselves tell what is wrong
+    scopes.value = { token: asked, all: ["admin"] }; // the calls themselves tell what is wrong
   }
 }
 
@@ -28,7 +28,8 @@ export function Needs({ scope, children }: { scope: Scope; children: ComponentCh
   useEffect(() => {
     if (!known) void ask();
   }, [token.value]);
-  if (known && !known.includes(scope) && !known.includes("admin")) {
+  if (!known) return <p class="empty">{texts.loading}</p>;
+  if (!known.includes(scope) && !known.includes("admin")) {
     return (
       <p class="empty missing">
         <Icon name="warning" />
