@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from tests.unit.runtime.shelf import TINY, Shelf, open_shelf
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180), pytest.mark.asyncio(loop_scope="session")]
 
+DRILL = ("permission", "question", "interrupt", "resume")
 KEEP_CLIPBOARD = """
 Object.defineProperty(navigator, "clipboard", {
   value: { writeText: async (text) => { window.copied = text; }, readText: async () => window.copied ?? "" },
@@ -84,19 +86,27 @@ async def _copied(page: Page) -> str:
 
 
 async def _install(person: Visit, shelf: Shelf) -> None:
-    """An agent of a registry, with what it does on the way, and away again."""
+    """An agent of a registry, with what it does on the way, also after a reload; one is examined; and away again."""
     page = person.page
-    await page.get_by_role("link", name="Agents", exact=True).click()
+    await page.get_by_role("button", name="New session").first.click()
+    await page.get_by_role("button", name="Install more agents").click()
     row = page.locator('.agent[data-agent="tiny"]')
     await expect(row).to_contain_text("not installed")
     gate = shelf.holds["/tiny-1.0.0.tar.gz"] = threading.Event()
     await row.get_by_role("button", name="Install 1.0.0").click()
+    await expect(row.get_by_role("status")).to_contain_text("fetching binary")
+    await page.reload()
     await expect(row.get_by_role("status")).to_contain_text("fetching binary")
     await person.picture("agents-installing")
     gate.set()
     await expect(row.get_by_role("button", name="Remove")).to_be_visible()
     await expect(row).to_contain_text("1.0.0")
     assert await serious_issues(page) == []
+    mock = page.locator('.agent[data-agent="mock"]')
+    await mock.get_by_role("button", name="Examine").click()
+    await expect(mock).to_contain_text("It does all that it should.", timeout=90_000)
+    await expect(mock.locator(".checks li")).to_have_text([re.compile(name) for name in DRILL])
+    await person.picture("agents-examined")
     await row.get_by_role("button", name="Remove").click()
     await page.get_by_role("dialog").get_by_role("button", name="Remove").click()
     await expect(row).to_contain_text("not installed")
