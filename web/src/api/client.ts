@@ -78,6 +78,8 @@ async function call<T>(path: string, options: CallOptions = {}): Promise<T> {
 
 const at = (session: string, rest = "") => `/api/sessions/${encodeURIComponent(session)}${rest}`;
 
+const child = (process: string, rest = "") => `/v1/processes/${encodeURIComponent(process)}${rest}`;
+
 /** Each call by its name. Add yours here: path, body and answer are typed from the generated types. */
 export const api = {
   info: () => call<t.Info>("/api/info"),
@@ -144,6 +146,23 @@ export const api = {
   request: (id: string) => call<t.RequestInfo>(`/api/requests/${encodeURIComponent(id)}`),
   answer: (id: string, body: t.AnswerBody) =>
     call<t.RequestInfo>(`/api/requests/${encodeURIComponent(id)}/answer`, { body }),
+  processes: () => call<t.Listed>("/v1/processes", { query: { owner: "user" } }),
+  process: (id: string) => call<t.ChildInfo>(child(id)),
+  startProcess: (body: t.NewProcess) => call<t.ChildInfo>("/v1/processes", { body }),
+  stopProcess: (id: string, waitMs: number) => call<t.ChildInfo>(child(id, "/stop"), { method: "POST", query: { waitMs } }),
+  killProcess: (id: string, waitMs: number) => call<t.ChildInfo>(child(id, "/kill"), { method: "POST", query: { waitMs } }),
+  forgetProcess: (id: string) => call<void>(child(id), { method: "DELETE" }),
+  processLogs: (id: string, since: number) => call<t.Logs>(child(id, "/logs"), { query: { since } }),
+
+  agents: () => call<t.CatalogList>("/api/agents"),
+  agent: (id: string) => call<t.CatalogEntry>(`/api/agents/${encodeURIComponent(id)}`),
+  install: (id: string) => call<t.CatalogEntry>(`/api/agents/${encodeURIComponent(id)}/install`, { body: { wait: false } }),
+  examine: (id: string) => call<t.CatalogEntry>(`/api/agents/${encodeURIComponent(id)}/doctor`, { body: { wait: false } }),
+  uninstall: (id: string) => call<void>(`/api/agents/${encodeURIComponent(id)}`, { method: "DELETE" }),
+  doctor: () => call<t.Doctor>("/api/doctor"),
+  tokens: () => call<t.TokenList>("/api/tokens"),
+  issue: (body: t.TokenRequest) => call<t.NewToken>("/api/tokens", { body }),
+  revoke: (id: string) => call<void>(`/api/tokens/${encodeURIComponent(id)}`, { method: "DELETE" }),
   push: () => call<t.PushInfo>("/api/push"),
   subscribe: (body: t.Subscribe) => call<t.SubscriptionInfo>("/api/push/subscriptions", { body }),
   unsubscribe: (id: string) => call<void>(`/api/push/subscriptions/${id}`, { method: "DELETE" }),

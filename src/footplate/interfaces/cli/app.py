@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 
 import click
+from click.shell_completion import CompletionItem
 
 from footplate.interfaces.cli.help_page import HelpContext, dress
 from footplate.version import __version__
@@ -55,6 +56,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "footplate.interfaces.cli.agents:mock_agent",
         "Be the built-in agent, on standard input and output.",
     ),
+    "completions": (
+        "footplate.interfaces.cli.completions:completions_command",
+        "What makes bash, zsh or fish complete commands.",
+    ),
     "version": ("footplate.interfaces.cli.version:version_command", "Say which version this is."),
 }
 """Name -> where the command lives, and the line that the root's help shows for it."""
@@ -87,6 +92,10 @@ class LazyGroup(click.Group):
             command: click.Command = getattr(import_module(module), attribute)
             return dress(command)
         return _engine_shortcut(cmd_name)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        names = [CompletionItem(name, help=line) for name, (_, line) in COMMANDS.items() if name.startswith(incomplete)]
+        return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

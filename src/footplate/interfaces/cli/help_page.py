@@ -9,6 +9,8 @@ from typing import Final
 import click
 from click.formatting import wrap_text
 
+from footplate.interfaces.cli.values import know_values
+
 LEAST: Final = 20
 NARROW: Final = 60
 """Below so many columns the words about an option stand below it, not beside it."""
@@ -86,7 +88,8 @@ class HelpContext(click.Context):
 
 
 def dress(command: click.Command) -> click.Command:
-    """The command, and those below it, with help as it is here."""
+    """The command, and those below it, with help as it is here and values that a shell can complete."""
+    know_values(command)
     command.context_class = HelpContext  # this command's own: so click looks it up
     if isinstance(command, click.Group):
         for each in command.commands.values():
