@@ -16,7 +16,9 @@ const BODY = "panel-body";
 export function PanelFrame({ panel, session }: { panel: Panel; session: OpenSession }): JSX.Element {
   const inWorkspace = isWorkspace(panel.id);
   useEffect(() => {
-    if (inWorkspace) workspaceTab.value = panel.id;
+    if (!inWorkspace) return;
+    workspaceTab.value = panel.id;
+    document.getElementById(`tab-${panel.id}`)?.scrollIntoView({ inline: "nearest", block: "nearest" });
   }, [panel.id]);
   const body = <Lazy key={`${session.id}/${panel.id}`} load={panel.load} props={{ session }} />;
   return (
