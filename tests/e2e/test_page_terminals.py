@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser, Locator, expect
+from playwright.async_api import Browser, Locator, WebSocketRoute, expect
 
 from tests.e2e.pages import PHONE, Visit, visit
 from tests.e2e.server import running_server
@@ -63,8 +63,11 @@ async def test_a_shell_and_processes_live_on_the_server_and_are_driven_on_the_pa
             link = desk.page.url.removeprefix(server.url)
             guest = await desk.page.evaluate(MAKE_READER)
         async with visit(browser, server, color_scheme="dark", bypass_csp=True) as person:
+            lines: list[WebSocketRoute] = []
+            await person.page.route_web_socket(re.compile("terminal/ws"), lambda line: _pass_on(line, lines))
             await person.arrive(link)
             await _look_again(Desk(person))
+            await _cut(Desk(person), lines)
         async with visit(browser, server, viewport=PHONE, has_touch=True, is_mobile=True) as person:
             await person.arrive(link.replace("processes", "terminals"))
             await _on_a_phone(Desk(person))
@@ -170,6 +173,29 @@ async def _look_again(desk: Desk) -> None:
     await desk.shows("again before-the-reload")
     assert await serious_issues(desk.page) == []
     await desk.person.picture("terminal-dark")
+
+
+def _pass_on(line: WebSocketRoute, lines: list[WebSocketRoute]) -> None:
+    """Between the page and the server, so that the line can be cut."""
+    line.connect_to_server()
+    lines.append(line)
+
+
+async def _cut(desk: Desk, lines: list[WebSocketRoute]) -> None:
+    """A line that is cut comes back by itself, with the screen as it is; a screen reader gets the rows as text."""
+    await desk.page.get_by_label("Screen reader").check()
+    await expect(desk.page.locator(".xterm-accessibility")).to_contain_text("again before-the-reload")
+    desk.person.outages = True
+    asked = re.compile(r"/v1/processes/proc_\d+$")
+    await desk.page.route(asked, lambda route: route.abort())
+    await lines[0].close(code=1011)
+    await expect(desk.page.get_by_text("The line to the terminal is cut.")).to_be_visible()
+    await desk.page.unroute(asked)
+    await expect(desk.page.locator(".terminal-state")).to_have_count(0)
+    assert len(lines) == 2
+    await desk.type("echo $seen and back")
+    await desk.shows("before-the-reload and back")
+    await expect(desk.screen.get_by_text("again before-the-reload", exact=True)).to_have_count(1)
 
 
 async def _on_a_phone(desk: Desk) -> None:

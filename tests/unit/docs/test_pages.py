@@ -34,6 +34,24 @@ def test_every_link_leads_somewhere(page: Path) -> None:
     assert [target for target in _links(page) if not target.exists()] == []
 
 
+def _anchors(page: Path) -> set[str]:
+    """The headings of a page as a link names them."""
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    headings = re.findall(r"^#+ +(.*?) *$", text, re.MULTILINE)
+    plain = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading) for heading in headings]
+    return {re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", each).strip().lower()) for each in plain}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_link_to_a_heading_finds_it(page: Path) -> None:
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    named = [target.split("#") for target in LINK.findall(text) if "#" in target and "://" not in target]
+    found = [(page.parent / path if path else page, anchor) for path, anchor in named]
+    assert [
+        f"{path.name}#{anchor}" for path, anchor in found if path.suffix == ".md" and anchor not in _anchors(path)
+    ] == []
+
+
 def test_every_page_can_be_reached_from_the_readme() -> None:
     seen: set[Path] = set()
     waiting = [ROOT / "README.md"]

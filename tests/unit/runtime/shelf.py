@@ -32,6 +32,7 @@ class Shelf:
         self.files: dict[str, bytes] = {}
         self.asked: list[tuple[str, str]] = []
         self.breaks: set[str] = set()
+        self.logins: set[str] = set()
         self.holds: dict[str, threading.Event] = {}
 
     def put(self, path: str, data: bytes) -> str:
@@ -106,6 +107,7 @@ def open_shelf() -> Iterator[Shelf]:
             path = self.path.partition("?")[0]
             wanted = self.headers.get("range", "")
             shelf.asked.append((path, wanted))
+            shelf.logins.add(self.headers.get("authorization", ""))
             data = shelf.files.get(path)
             if data is None:
                 self.send_error(404)

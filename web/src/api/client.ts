@@ -156,7 +156,8 @@ export const api = {
 
   agents: () => call<t.CatalogList>("/api/agents"),
   agent: (id: string) => call<t.CatalogEntry>(`/api/agents/${encodeURIComponent(id)}`),
-  install: (id: string, version: string) => call<t.CatalogEntry>(`/api/agents/${encodeURIComponent(id)}/install`, { body: { version } }),
+  install: (id: string) => call<t.CatalogEntry>(`/api/agents/${encodeURIComponent(id)}/install`, { body: { wait: false } }),
+  examine: (id: string) => call<t.CatalogEntry>(`/api/agents/${encodeURIComponent(id)}/doctor`, { body: { wait: false } }),
   uninstall: (id: string) => call<void>(`/api/agents/${encodeURIComponent(id)}`, { method: "DELETE" }),
   doctor: () => call<t.Doctor>("/api/doctor"),
   tokens: () => call<t.TokenList>("/api/tokens"),

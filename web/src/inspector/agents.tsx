@@ -1,12 +1,11 @@
-// Every agent that can be had: what is installed, what it lacks, what it can do; install with progress, update, remove.
+// Every agent that can be had: what is installed, what it lacks and can do; installed, updated, removed and examined here.
 import "../styles/inspector.css";
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { api } from "../api/client";
-import type { CatalogEntry, EngineInfo, Missing } from "../api/types";
+import type { CatalogEntry, EngineInfo, Examination, Missing, Progress } from "../api/types";
 import { confirmThat } from "../state/overlay";
-import { tell, wordsOf } from "../state/toasts";
 import { texts } from "../texts";
 import { formatMoment } from "../ui/format";
 import { Icon } from "../ui/icons";
@@ -64,24 +63,22 @@ interface AgentProps {
 
 function Agent({ entry, engine, put, reload }: AgentProps): JSX.Element {
   const { agent } = entry;
-  const busy = useSignal(false);
-  const failed = useSignal("");
-  const installing = busy.value || entry.installing.length > 0;
-  useProgress(agent.id, installing, put);
-  const act = async (doing: Promise<unknown>, done: string): Promise<void> => {
-    busy.value = true;
-    failed.value = "";
+  const refused = useSignal<unknown>(null);
+  const running = entry.install?.state === "running" || entry.doctor?.state === "running";
+  useProgress(agent.id, running, put, reload);
+  const act = async (doing: Promise<CatalogEntry | void>): Promise<void> => {
+    refused.value = null;
     try {
-      await doing;
-      tell(done, "good");
+      const changed = await doing;
+      if (changed) put(changed);
+      else await reload();
     } catch (problem) {
-      failed.value = wordsOf(problem);
+      refused.value = problem;
     }
-    busy.value = false;
-    await reload();
   };
-  const install = (version: string): void => void act(api.install(agent.id, version), words.installedNow(agent.title));
-  const update = agent.installed && agent.offered && agent.offered !== agent.version;
+  const install = (): void => void act(api.install(agent.id));
+  const remove = (): void => confirmThat(words.removeAsk(agent.title), words.remove, () => void act(api.uninstall(agent.id)));
+  const ours = agent.origin === "installed";
   return (
     <li class="agent" data-agent={agent.id} data-installed={agent.installed}>
       <header>
@@ -91,34 +88,93 @@ function Agent({ entry, engine, put, reload }: AgentProps): JSX.Element {
           {agent.installed ? words.version(agent.version) : words.notInstalled}
         </span>
         <span class="spacer" />
-        {!agent.installed && agent.way ? (
-          <button type="button" class="button small primary" disabled={installing} onClick={() => install("")}>
-            {words.install(agent.offered)}
-          </button>
-        ) : null}
-        {update && agent.origin === "installed" ? (
-          <button type="button" class="button small" disabled={installing} onClick={() => install("")}>
-            {words.update(agent.offered)}
-          </button>
-        ) : null}
-        {agent.origin === "installed" ? (
-          <button
-            type="button"
-            class="button small danger"
-            disabled={installing}
-            onClick={() => confirmThat(words.removeAsk(agent.title), words.remove, () => void act(api.uninstall(agent.id), words.removed(agent.title)))}
-          >
-            {words.remove}
-          </button>
-        ) : null}
+        {agent.installed && agent.engine ? <Act text={words.examine} off={running} act={() => void act(api.examine(agent.id))} /> : null}
+        {!agent.installed && agent.way ? <Act text={words.install(agent.offered)} look="primary" off={running} act={install} /> : null}
+        {ours && agent.offered && agent.offered !== agent.version ? <Act text={words.update(agent.offered)} off={running} act={install} /> : null}
+        {ours ? <Act text={words.remove} look="danger" off={running} act={remove} /> : null}
       </header>
       {agent.description ? <p class="hint">{agent.description}</p> : null}
-      {installing ? <Progress lines={entry.installing} /> : null}
-      {failed.value ? <p class="note bad" role="alert">{failed.value}</p> : null}
+      <Refused problem={refused.value} />
+      {entry.install ? <Install progress={entry.install} /> : null}
       {agent.installed && agent.problem ? <p class="note bad">{agent.problem}</p> : null}
       <Lacks missing={agent.missing.filter((each) => each.what !== NOT_INSTALLED)} />
+      {entry.doctor ? <Examined of={entry.doctor} /> : null}
       <Facts entry={entry} engine={engine} />
     </li>
+  );
+}
+
+function Act({ text, look = "", off, act }: { text: string; look?: string; off: boolean; act: () => void }): JSX.Element {
+  return (
+    <button type="button" class={`button small ${look}`} disabled={off} onClick={act}>
+      {text}
+    </button>
+  );
+}
+
+/** While an install or an examination runs, how far it is; then everything anew, for an install brings an engine. */
+function useProgress(agent: string, running: boolean, put: (entry: CatalogEntry) => void, reload: () => Promise<void>): void {
+  useEffect(() => {
+    if (!running) return undefined;
+    const look = async (): Promise<void> => {
+      try {
+        const entry = await api.agent(agent);
+        put(entry);
+        if (entry.install?.state !== "running" && entry.doctor?.state !== "running") await reload();
+      } catch {
+        return; // the server is gone for a moment: the next look tells
+      }
+    };
+    const timer = setInterval(() => void look(), LOOK_MS);
+    return () => clearInterval(timer);
+  }, [running]);
+}
+
+function Install({ progress }: { progress: Progress }): JSX.Element | null {
+  if (progress.state === "failed") return <p class="note bad" role="alert">{progress.problem}</p>;
+  return <div role="status">{progress.state === "running" ? <Busy text={progress.lines.at(-1) ?? words.installing} /> : null}</div>;
+}
+
+function Busy({ text }: { text: string }): JSX.Element {
+  return (
+    <div class="progress">
+      <progress aria-label={text} />
+      <span>{text}</span>
+    </div>
+  );
+}
+
+/** The drill, step by step as it goes, and what was new in what the agent said. */
+function Examined({ of }: { of: Examination }): JSX.Element {
+  const ok = of.found?.ok ?? false;
+  return (
+    <div class="examined" role="status">
+      {of.state === "running" ? <Busy text={words.examining} /> : null}
+      {of.state === "failed" ? <p class="note bad">{of.problem}</p> : null}
+      {of.state === "done" ? <p class={`verdict ${ok ? "good" : "bad"}`}>{ok ? words.sound : words.unsound}</p> : null}
+      <ul class="checks">
+        {of.steps.map((step) => (
+          <li key={step.name} data-ok={step.ok || Boolean(step.skipped)}>
+            <Icon name={step.skipped ? "more" : step.ok ? "check" : "close"} size={14} />
+            <span>{step.name}</span>
+            <span class="hint">{step.problem || step.skipped}</span>
+            <span class="hint">{step.skipped ? "" : texts.time.seconds(Math.round(step.seconds * 100) / 100)}</span>
+          </li>
+        ))}
+      </ul>
+      <Unknown title={words.unparsed} lines={of.found?.unparsed ?? []} />
+      <Unknown title={words.fresh} lines={of.found?.new ?? []} />
+    </div>
+  );
+}
+
+function Unknown({ title, lines }: { title: string; lines: readonly string[] }): JSX.Element | null {
+  if (!lines.length) return null;
+  return (
+    <details>
+      <summary>{`${title} (${lines.length})`}</summary>
+      <pre class="lines" tabIndex={0}>{lines.join("\n")}</pre>
+    </details>
   );
 }
 
@@ -135,26 +191,6 @@ function Lacks({ missing }: { missing: readonly Missing[] }): JSX.Element | null
         </li>
       ))}
     </ul>
-  );
-}
-
-/** While an install runs, how far it is. */
-function useProgress(agent: string, running: boolean, put: (entry: CatalogEntry) => void): void {
-  useEffect(() => {
-    if (!running) return undefined;
-    const timer = setInterval(() => {
-      api.agent(agent).then(put, () => undefined); // the install's own answer tells what went wrong
-    }, LOOK_MS);
-    return () => clearInterval(timer);
-  }, [running]);
-}
-
-function Progress({ lines }: { lines: readonly string[] }): JSX.Element {
-  return (
-    <div class="progress" role="status">
-      <progress aria-label={words.installing} />
-      <span>{lines.at(-1) ?? words.installing}</span>
-    </div>
   );
 }
 

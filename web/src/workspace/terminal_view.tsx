@@ -6,7 +6,7 @@ import { type ITheme, Terminal } from "@xterm/xterm";
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { confirmThat } from "../state/overlay";
-import { readTerminals, theme } from "../state/preferences";
+import { readTerminals } from "../state/preferences";
 import { tell } from "../state/toasts";
 import { texts } from "../texts";
 import { copyText } from "../ui/clipboard";
@@ -47,11 +47,12 @@ export function TerminalView(props: TerminalViewProps): JSX.Element {
     setScreen(made);
     const watch = new ResizeObserver(() => made.fit());
     watch.observe(element);
-    const stopTheme = theme.subscribe(() => requestAnimationFrame(() => (made.terminal.options.theme = readTheme(element))));
+    const recolour = new MutationObserver(() => (made.terminal.options.theme = readTheme(element)));
+    recolour.observe(document.documentElement, { attributeFilter: ["data-theme"] });
     const stopReading = readTerminals.subscribe((on) => (made.terminal.options.screenReaderMode = on));
     return () => {
       watch.disconnect();
-      stopTheme();
+      recolour.disconnect();
       stopReading();
       made.link.close();
       made.terminal.dispose();
