@@ -50,7 +50,10 @@ def _words(made: object) -> str:
 
 
 def _members(kind: type) -> Iterator[str]:
-    """The methods and properties that a protocol asks for itself, in order."""
+    """The attributes, methods and properties that a protocol asks for itself, in order."""
+    for name, annotation in inspect.get_annotations(kind).items():
+        if not name.startswith("_"):
+            yield f"| `{name}: {annotation}` | |"
     for name, member in vars(kind).items():
         if name.startswith("_"):
             continue
@@ -89,8 +92,8 @@ def render_plugins() -> str:
         NOTE,
         "# The plugin API\n",
         "An engine or a transport in a package of its own implements the protocols below and is found by its entry",
-        "point: [write an engine](../how-to/add-an-engine.md) is the recipe. What is not on this page may change",
-        "without notice.\n",
+        "point. Recipes: [write an engine](../how-to/add-an-engine.md),",
+        "[write a transport](../how-to/write-a-transport.md). What is not on this page may change without notice.\n",
         "## Engines: `footplate.engines.base`\n",
         '`[project.entry-points."footplate.engines"]`, `name = "package.module:create"`.\n',
     ]

@@ -231,6 +231,9 @@ async function readFile(path: string, known = ""): Promise<OpenFile | null> {
   return text ? { ...found, ...text, what: "text" } : { ...found, what: "binary" };
 }
 
+/** A folder without a slash at its end; the one at the top keeps it. */
+export const rootOf = (folder: string): string => folder.replace(/(.)\/+$/, "$1");
+
 const states = new Map<string, FilesState>();
 
 /** The files of a session, as they were left. */

@@ -75,9 +75,11 @@ class Client:
         async with self._open(method, path, query, body, raw, media) as answer:
             return await answer.aread()
 
-    async def lines(self, path: str, query: Query | None = None) -> AsyncIterator[str]:
+    async def lines(
+        self, path: str, query: Query | None = None, headers: Mapping[str, str] | None = None
+    ) -> AsyncIterator[str]:
         """An answer that does not end, line by line."""
-        async with self._open("GET", path, query) as answer:
+        async with self._open("GET", path, query, headers=headers) as answer:
             async for line in answer.aiter_lines():
                 yield line
 
@@ -111,15 +113,20 @@ class Client:
         body: object = None,
         raw: bytes | None = None,
         media: str = "",
+        headers: Mapping[str, str] | None = None,
     ) -> AsyncIterator[httpx.Response]:
         import httpx  # noqa: PLC0415  (only who calls pays for it)
 
         content = raw if raw is not None else msgspec.json.encode(body) if body is not None else None
-        headers = {} if content is None else {"content-type": media if raw is not None else "application/json"}
+        kind = {} if content is None else {"content-type": media if raw is not None else "application/json"}
         params = {name: value for name, value in (query or {}).items() if value not in (None, "", ())}
         try:
             async with self._http.stream(
-                method, path, params=cast("dict[str, str]", params), content=content, headers=headers
+                method,
+                path,
+                params=cast("dict[str, str]", params),
+                content=content,
+                headers={**kind, **(headers or {})},
             ) as answer:
                 if answer.status_code >= 400:
                     raise _refusal(answer.status_code, await answer.aread())
