@@ -90,13 +90,8 @@ class Fetch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     problems=(409, 500, 502),
 )
 async def install_agent(call: Call, body: Fetch) -> CatalogEntry:
-    api, state = call.api, await call.api.roster.look(call.params["agent"])
-
-    async def work() -> None:
-        await api.roster.install(state.id, api.services.keeper, version=body.version)
-        api.take_in_installs()
-
-    await _carry_out(api.errands.begin(("install", state.id, body.version), work), wait=body.wait)
+    state = await call.api.roster.look(call.params["agent"])
+    await _carry_out(call.api.begin_install(state.id, body.version), wait=body.wait)
     return await _entry(call, state.id)
 
 
