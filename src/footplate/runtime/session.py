@@ -411,7 +411,7 @@ class Session:
                 return all(each.id != event.task for each in self.view().tasks)
             case m.TaskEnded():
                 known = [each for each in self.view().tasks if each.id == event.task]
-                return all(each.status == "running" for each in known)
+                return all(each.ended_at is None for each in known)  # an update may have told how it will end
             case m.CommandsChanged():
                 return event.commands != self._log.outline().commands
             case m.ConfigChanged():

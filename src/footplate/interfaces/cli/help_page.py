@@ -38,6 +38,13 @@ class HelpPage(click.HelpFormatter):
                 broken.append(paragraph)
         super().write_text("\n\n".join(broken))
 
+    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
+        """Without the blanks that click leaves at the end of a line."""
+        before = len(self.buffer)
+        super().write_usage(prog, args, prefix)
+        lines = "".join(self.buffer[before:]).split("\n")
+        self.buffer[before:] = ["\n".join(line.rstrip() for line in lines)]
+
     def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
         """Names and what is said of them, side by side where there is room."""
         if self.width >= NARROW:
