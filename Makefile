@@ -94,6 +94,7 @@ reference: $(VENV)/.ready ## write the generated pages of docs/reference anew
 	$(BIN)/python scripts/reference.py
 	$(BIN)/python scripts/page_types.py
 	$(BIN)/python scripts/dependencies.py
+	$(BIN)/python scripts/api_pages.py
 
 docs: $(VENV)/.ready ## the documentation as a site, in site/ (links are checked)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'

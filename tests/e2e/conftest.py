@@ -11,8 +11,11 @@ from playwright.async_api import Browser
 
 from footplate.testing.agents import ClaudeVersion
 from footplate.testing.messages import ScriptedMessages
+from tests.e2e.example_world import alone, served, tools
 from tests.e2e.pages import open_browser
 from tests.e2e.world import World, wait_until_gone
+
+__all__ = ["alone", "served", "tools"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

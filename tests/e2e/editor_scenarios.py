@@ -30,6 +30,21 @@ for line in sys.stdin:
     }
     print(json.dumps({"jsonrpc": "2.0", "id": call["id"], "result": answers.get(call["method"], {})}), flush=True)
 """
+PROMPTS = """
+import json, sys
+for line in sys.stdin:
+    call = json.loads(line)
+    if "id" not in call:
+        continue
+    who = call.get("params", {}).get("arguments", {}).get("who", "")
+    answers = {
+        "initialize": {"protocolVersion": "2025-06-18", "capabilities": {"prompts": {}},
+                       "serverInfo": {"name": "desk", "version": "1"}},
+        "prompts/list": {"prompts": [{"name": "greet", "description": "greets", "arguments": [{"name": "who"}]}]},
+        "prompts/get": {"messages": [{"role": "user", "content": {"type": "text", "text": "PLEASE-GREET " + who}}]},
+    }
+    print(json.dumps({"jsonrpc": "2.0", "id": call["id"], "result": answers.get(call["method"], {})}), flush=True)
+"""
 QUESTION = {
     "questions": [
         {

@@ -19,9 +19,15 @@ from pathlib import Path
 
 import httpx
 import msgspec
+import pytest
 
+from footplate.config.running import RECORD
+from footplate.testing.agents import claude_binary
 from footplate.testing.bots import ScriptedBots
 from footplate.testing.closed import MINIMAL_PATH, closed_environment
+from footplate.testing.messages import ScriptedMessages
+from tests.e2e.warm import warm_footplate
+from tests.e2e.world import ROOT, wait_until_gone
 
 PATIENCE_S = 20.0
 SETTINGS = 'default_engine = "mock"\n[projects.shop]\npath = "{home}/src/shop"\n'
@@ -75,7 +81,7 @@ class Place:
     def run(self, line: str, given: str = "", cue: str = "", then: Callable[[], int] | None = None) -> Ended:
         """Run a line by a shell to its end; once the cue is seen in its output, what `then` does and which signal."""
         process = subprocess.Popen(
-            ["/bin/sh", "-c", f"exec {line}" if cue else line],
+            ["/bin/bash", "-c", f"exec {line}" if cue else line],
             env=self.env,
             cwd=self.work,
             stdin=subprocess.PIPE,
@@ -118,6 +124,7 @@ class ServedPlace(Place):
     def __init__(self, folder: Path, tools: Path, model_url: str) -> None:
         super().__init__(folder, tools, model_url)
         self._http: httpx.Client | None = None
+        self.url = self.operator_token = ""
 
     def begin(self) -> None:
         """Start the server, in the background."""
@@ -125,6 +132,7 @@ class ServedPlace(Place):
         url, token = re.search(r"listens on (\S+)", told), re.search(r"#token=(\S+)", told)
         assert url, told
         assert token, told
+        self.url, self.operator_token = url[1], token[1]
         headers, alone = {"authorization": f"Bearer {token[1]}"}, httpx.Limits(max_keepalive_connections=0)
         self._http = httpx.Client(base_url=url[1], headers=headers, trust_env=False, timeout=PATIENCE_S, limits=alone)
 
@@ -157,11 +165,12 @@ class ServedPlace(Place):
         return str(found[0]["id"])
 
     def process(self, *argv: str) -> str:
-        """A process of the server; one that ends has ended."""
+        """A process of the server, on a terminal where it is to stay; one that ends has ended."""
         assert self._http is not None
-        made = str(self.post("/v1/processes", command=argv[0], args=argv[1:])["id"])
+        stays = argv == ("cat",)
+        made = str(self.post("/v1/processes", command=argv[0], args=argv[1:], tty=stays, interactive=stays)["id"])
         deadline = time.monotonic() + PATIENCE_S
-        while argv != ("cat",) and self._http.get(f"/v1/processes/{made}").json()["status"] == "running":
+        while not stays and self._http.get(f"/v1/processes/{made}").json()["status"] == "running":
             assert time.monotonic() < deadline, "it did not end"
         return made
 
@@ -211,3 +220,33 @@ def bots() -> Iterator[tuple[ScriptedBots, Callable[[], int]]]:
 def interrupt() -> int:
     """Ctrl-C."""
     return signal.SIGINT
+
+
+@pytest.fixture(scope="session")
+def tools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """`footplate` and `claude` for the PATH."""
+    folder = tmp_path_factory.mktemp("tools")
+    (folder / "claude").symlink_to(claude_binary(ROOT / "tests" / "agents", "new"))
+    with warm_footplate(folder):
+        yield folder
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory, tools: Path, messages: ScriptedMessages) -> Iterator[ServedPlace]:
+    """One place with a server for all of them."""
+    folder = tmp_path_factory.mktemp("served")
+    place = ServedPlace(folder, tools, messages.url_for("examples"))
+    place.begin()
+    yield place
+    place.end()
+    wait_until_gone(str(place.home))
+
+
+@pytest.fixture
+def alone(tmp_path: Path, tools: Path, messages: ScriptedMessages) -> Iterator[Place]:
+    """A place without a server."""
+    place = Place(tmp_path, tools, messages.url_for("alone"))
+    yield place
+    if (tmp_path / "data" / RECORD).exists():
+        place.sh("footplate serve stop --end-agents")
+    wait_until_gone(str(place.home), within=30)

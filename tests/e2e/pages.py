@@ -129,7 +129,7 @@ async def visit(browser: Browser, server: RunningServer, **options: object) -> A
     made = Visit(context, await context.new_page(), server)
     try:
         yield made
-        assert made.wrong == []
+        assert made.wrong == [], made.wrong
         foreign = [url for url in made.asked if not url.startswith((server.url, "data:", "blob:"))]
         assert foreign == []
     finally:

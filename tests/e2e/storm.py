@@ -25,9 +25,10 @@ from footplate.events.ids import PromptId, RequestId, SessionId
 from footplate.events.model import Event, Unknown, is_ephemeral
 from footplate.events.requests import Allow, Answer, Deny, Reply, Request
 from footplate.host.sweep import read_records
-from footplate.host.table import Table, kill_exactly
+from footplate.host.table import Seen, Table, kill_exactly
 from footplate.testing.invariants import check_log
 from tests.e2e.restarts import Declined, Died, Life, Lives
+from tests.e2e.world import World
 
 Victim = Literal["service", "keeper", "agent"]
 
@@ -353,8 +354,7 @@ class Storm:
             for pid in keepers:
                 os.kill(pid, signal.SIGKILL)
             return bool(keepers)
-        table = Table()
-        agents = [table.seen[pid] for keeper in keepers for pid in table.children.get(keeper, [])]
+        agents = agents_of(self._lives.world.env)
         return bool(agents) and kill_exactly(self._random.choice(agents), signal.SIGKILL)
 
     def summary(self) -> str:
@@ -367,6 +367,18 @@ class Storm:
 def keepers_of(env: dict[str, str]) -> list[int]:
     """The keepers of a world that run."""
     return [record.pid for record in read_records(Path(env["FOOTPLATE_DATA_DIR"])) if record.alive()]
+
+
+def agents_of(env: dict[str, str]) -> list[Seen]:
+    """The agents of a world that run."""
+    table = Table()
+    return [table.seen[pid] for keeper in keepers_of(env) for pid in table.children.get(keeper, [])]
+
+
+def signal_agents(world: World, number: signal.Signals) -> None:
+    """To every agent that runs."""
+    for agent in agents_of(world.env):
+        assert kill_exactly(agent, number)
 
 
 def durable(life: Life, session: SessionId) -> dict[int, ReadEnvelope]:

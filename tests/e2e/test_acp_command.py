@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import sys
 import uuid
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -125,6 +126,40 @@ async def test_options_of_the_sdk_reach_the_cli_and_raw_messages_come_back(world
         assert refused.value.code == -32602
 
 
+async def test_switches_prompts_of_servers_and_answers_of_tools_are_those_that_editors_know(world: World) -> None:
+    (world.work / "note.txt").write_text("kept\n")
+    server = world.home / "desk.py"
+    server.write_text(s.PROMPTS)
+    options = {"mcpServers": {"desk": {"command": sys.executable, "args": [str(server)]}}, "maxBudgetUsd": 5}
+    meta = {"claudeCode": {"options": options}}
+    async with edited(world, can={"session": {"configOptions": {"boolean": {}}}}) as client:
+        opened = await client.call("session/new", cwd=str(world.work), mcpServers=[], _meta=meta)
+        session = opened["sessionId"]
+        told = {each["id"]: each for each in opened["configOptions"]}
+        assert [(told[name]["type"], told[name]["currentValue"]) for name in ("fast", "ultracode")] == [
+            ("boolean", False),
+            ("boolean", False),
+        ]
+        for name in ("fast", "ultracode"):
+            choice = {"sessionId": session, "configId": name, "type": "boolean", "value": True}
+            changed = await client.call("session/set_config_option", **choice)
+            assert {each["id"]: each["currentValue"] for each in changed["configOptions"]}[name] is True
+        await client.hear(lambda each: "mcp:desk:greet" in str(each))
+        assert await client.say(session, "/mcp:desk:greet Ann") == "end_turn"
+        asked = world.bodies()[-1]
+        assert "PLEASE-GREET Ann" in str(asked["messages"])
+        assert asked["speed"] == "fast"
+        await client.call("session/close", sessionId=session)
+        await client.call("session/resume", sessionId=session, cwd=str(world.work), mcpServers=[])
+        read = tool("Read", {"file_path": str(world.work / "note.txt")})
+        assert await client.say(session, script(read, "Read.")) == "end_turn"
+        assert world.bodies()[-1]["speed"] == "fast", "the next process has it as well"
+        assert "ultracode" in str(world.bodies()[-1]["messages"]).lower()
+        (ended,) = (each for each in client.updates(session, "tool_call_update") if each.get("status") == "completed")
+        response = ended["_meta"]["claudeCode"]["toolResponse"]
+        assert (response["type"], response["file"]["content"]) == ("text", "kept\n")
+
+
 async def test_logins_are_handed_over_to_a_terminal_and_a_gateway_needs_none(world: World) -> None:
     base, header = world.env.pop("ANTHROPIC_BASE_URL"), "x-api-key"
     world.env.pop("ANTHROPIC_API_KEY", None)
@@ -142,7 +177,23 @@ async def test_logins_are_handed_over_to_a_terminal_and_a_gateway_needs_none(wor
         session = await client.open(world.work)
         assert await client.say(session, script("Through the gateway")) == "end_turn"
         assert world.requests()[-1].auth[header] == "open sesame"
-        await client.call("logout")
+        status = await client.call("auth/status")
+        assert (status["state"], base in status["accounts"][0]["label"]) == ("authenticated", True)
+        (main,) = (await client.call("providers/list"))["providers"]
+        assert (main["providerId"], main["current"]) == ("main", {"apiType": "anthropic", "baseUrl": base})
+        for wrong in ({"providerId": "other"}, {"apiType": "openai"}, {"baseUrl": "nowhere"}, {"apiType": "vertex"}):
+            with pytest.raises(RpcFailed) as refused:
+                await client.call("providers/set", **{**main["current"], "providerId": "main", **wrong})
+            assert refused.value.code == -32602
+        route = {"providerId": "main", **main["current"], "headers": {header: "another word"}}
+        await client.call("providers/set", **route)
+        assert await client.say(session, script("Another way")) == "end_turn", "an open session goes there, too"
+        assert world.requests()[-1].auth[header] == "another word"
+        await client.call("providers/disable", providerId="main")
+        told = await client.hear(lambda each: each.get("method") == "auth/status_update")
+        assert told["params"]["state"] == "unauthenticated"
+        (main,) = (await client.call("providers/list"))["providers"]
+        assert main["current"]["baseUrl"] == "https://api.anthropic.com"
         await client.call("logout")
     handed = world.footplate("acp", "claude", "--cli", "--version")
     assert VERSIONS[world.version] in handed.stdout

@@ -20,6 +20,7 @@ import pytest
 
 from footplate.version import __version__
 from tests.e2e.server import MINIMAL_PATH, RunningServer
+from tests.e2e.terminal import Terminal
 from tests.e2e.transcript import Shell, blocks_of, read_section
 from tests.e2e.world import ROOT, wait_until_gone
 
@@ -92,6 +93,50 @@ def test_the_first_minute_from_a_clone(tmp_path: Path) -> None:
         _play(server, clone, env)
         _look_at_the_page(server)
     wait_until_gone(str(home), within=30)
+
+
+def test_make_try_prints_what_the_readme_shows(tmp_path: Path) -> None:
+    shown = blocks_of((ROOT / "README.md").read_text(), "console")[0]
+    with Shell(ROOT, {"HOME": str(tmp_path), "PATH": MINIMAL_PATH, "COLUMNS": "100"}) as shell:
+        shell.play(shown)
+
+
+def test_a_chat_shows_what_the_readme_shows(tmp_path: Path) -> None:
+    shown = blocks_of((ROOT / "README.md").read_text(), "console")[1]
+    command, *lines = shown.removeprefix("$ footplate ").splitlines()
+    env = {"HOME": str(tmp_path), "PATH": MINIMAL_PATH, "TERM": "xterm", "LANG": "C.UTF-8", "USER": "somebody"}
+    terminal = Terminal(env, *command.split(), cwd=str(tmp_path))
+    try:
+        terminal.wait("ready")
+        terminal.say(lines[0].removeprefix("> "))
+        terminal.wait("y once")
+        terminal.wait("waiting for you")
+        terminal.type("y")
+        terminal.wait("permission: allow")
+        differs = re.compile(r"chat pts/\d+|\(\d+\.\d+s\)")
+        seen = differs.sub("", terminal.text)
+        assert [line for line in lines if differs.sub("", line) not in seen] == []
+        terminal.type("\x04")
+        assert terminal.finish() == 0
+    finally:
+        terminal.close()
+
+
+def test_the_commands_of_the_first_run_succeed(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "tutorials" / "first-run.md").read_text() + (
+        ROOT / "docs" / "how-to" / "mock.md"
+    ).read_text()
+    lines = [
+        line for block in blocks_of(page, "sh") for line in block.splitlines() if "footplate run --engine mock" in line
+    ]
+    assert len(lines) == 5
+    env = {
+        "HOME": str(tmp_path),
+        "PATH": f"{Path(sys.executable).parent}:{MINIMAL_PATH}",
+        "FOOTPLATE_MOCK_PACE_MS": "0",
+    }
+    with Shell(ROOT, env) as shell:
+        assert [line for line in lines if shell.run(line)[0] != 0] == []
 
 
 def _build(target: str, source: Path, out: Path) -> Path:

@@ -5,24 +5,16 @@ A new command is run as soon as it has an example, and `tests/unit/interfaces/te
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-from footplate.config.running import RECORD
-from footplate.testing.agents import claude_binary
-from footplate.testing.messages import ScriptedMessages
 from tests.commands import all_commands, examples_of
 from tests.e2e.example_world import Ended, Place, ServedPlace, bots, interrupt
-from tests.e2e.warm import warm_footplate
-from tests.e2e.world import ROOT, wait_until_gone
 from tests.unit.runtime.shelf import TINY, open_shelf
 
 pytestmark = pytest.mark.timeout(180)
 
 EXAMPLES = {line: words for words, command in all_commands().items() for line in examples_of(command)}
-ALONE = ("store", "config", "init", "projects", "agents", "telegram", "mock-agent", "version")
+ALONE = ("store", "config", "init", "projects", "agents", "install-agent", "telegram", "mock-agent", "version")
 BEGIN_OR_END = ("footplate serve --port", "footplate server", "footplate serve stop", "footplate daemon stop")
 """Commands that need no server, or must not find one: each of their examples has a home of its own."""
 ELSEWHERE = {"footplate agents doctor claude": "the drill takes its time; e2e/test_agents_doctor.py runs it"}
@@ -30,39 +22,10 @@ ENDLESS = {
     "footplate serve --port": ("listens on", 0),
     "footplate server": ("listens on", 0),
     "footplate requests watch": ("permission", 130),
+    "footplate api acp stream": ("jsonrpc", 130),
     "footplate telegram": ("bridge runs", 0),
 }
 """What runs until Ctrl-C, how one sees that it works, and how it ends."""
-
-
-@pytest.fixture(scope="module")
-def tools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """`footplate` and `claude` for the PATH."""
-    folder = tmp_path_factory.mktemp("tools")
-    (folder / "claude").symlink_to(claude_binary(ROOT / "tests" / "agents", "new"))
-    with warm_footplate(folder):
-        yield folder
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory, tools: Path, messages: ScriptedMessages) -> Iterator[ServedPlace]:
-    """One place with a server for all of them."""
-    folder = tmp_path_factory.mktemp("served")
-    place = ServedPlace(folder, tools, messages.url_for("examples"))
-    place.begin()
-    yield place
-    place.end()
-    wait_until_gone(str(place.home))
-
-
-@pytest.fixture
-def alone(tmp_path: Path, tools: Path, messages: ScriptedMessages) -> Iterator[Place]:
-    """A place without a server."""
-    place = Place(tmp_path, tools, messages.url_for("alone"))
-    yield place
-    if (tmp_path / "data" / RECORD).exists():
-        place.sh("footplate serve stop --end-agents")
-    wait_until_gone(str(place.home), within=30)
 
 
 def _check(line: str, ended: Ended) -> None:
@@ -82,7 +45,7 @@ def test_the_example_works_on_a_server(line: str, served: ServedPlace) -> None:
 @pytest.mark.parametrize("line", [line for line in EXAMPLES if _is_alone(line) and line not in ELSEWHERE])
 def test_the_example_works_by_itself(line: str, alone: Place) -> None:
     noun = EXAMPLES[line].split()[0]
-    how = {"telegram": _by_telegram, "agents": _of_agents}.get(noun, _by_itself)
+    how = {"telegram": _by_telegram, "agents": _of_agents, "install-agent": _of_agents}.get(noun, _by_itself)
     _check(line, how(alone, line))
 
 
@@ -98,6 +61,10 @@ def _run(place: Place, line: str) -> Ended:
 def _on_a_server(place: ServedPlace, line: str) -> Ended:
     if "requests watch" in line or "requests list" in line:
         place.request()
+    if "acp stream" in line or "acp close" in line:
+        place.sh("footplate api acp post --server-id s1 --agent mock --json-file requests.jsonl")
+    if "api DELETE" in line:
+        place.sh(line.replace("DELETE", "PUT") + """ --data '{"type":"local","command":"x"}'""")
     if "worktrees remove" in line:
         place.post("/api/worktrees", project="shop", branch="fix/login")
     if '"claude --resume 0d5b..."' in line:
@@ -107,12 +74,13 @@ def _on_a_server(place: ServedPlace, line: str) -> Ended:
         session = place.session()
         place.sh(f"footplate sessions prompt {session} --wait hello")
         line = line.replace("01M7...", session)
-    program = ["cat"] if "ps stop" in line or "ps input" in line else ["echo", "out"]
+    stays = any(each in line for each in ("ps stop", "ps input", "ps shell"))
     for word, make in (
         ("01M7...", place.session),
+        ("http://127.0.0.1:2468 --token T", lambda: f"{place.url} --token {place.operator_token}"),
         ("VDMWQR8", lambda: place.session()[-10:]),
         ("req_01M8...", place.request),
-        ("proc_1", lambda: place.process(*program)),
+        ("proc_1", lambda: place.process(*(["cat"] if stays else ["echo", "out"]))),
         ("3f9c2a71", place.token),
         ("0d5b...", place.claude_session),
     ):

@@ -18,10 +18,9 @@ import pytest
 
 from footplate.events import model as m
 from footplate.events.ids import SessionId
-from footplate.host.table import Table, kill_exactly
 from footplate.testing.messages import say, script, tool, tools
 from tests.e2e.restarts import Life, Lives, lives_of
-from tests.e2e.storm import SETTLE_S, Storm, Tale, Work, keepers_of
+from tests.e2e.storm import SETTLE_S, Storm, Tale, Work, keepers_of, signal_agents
 from tests.e2e.world import World
 
 KILLS = int(os.environ.get("FOOTPLATE_KILLS", "12"))
@@ -120,9 +119,8 @@ async def lose_agents(life: Life, world: World, sessions: list[SessionId], *, wi
     for session in sessions:
         await life.order("prompt", session=session, text="permission")
         assert await life.news(lambda: Tale(life.events(session)).unanswered, within=SETTLE_S)  # noqa: B023
-    keepers, table = keepers_of(world.env), Table()
-    for agent in [table.seen[pid] for keeper in keepers for pid in table.children.get(keeper, [])]:
-        assert kill_exactly(agent, signal.SIGKILL)
+    keepers = keepers_of(world.env)
+    signal_agents(world, signal.SIGKILL)
     if with_keeper:
         for pid in keepers:
             os.kill(pid, signal.SIGKILL)

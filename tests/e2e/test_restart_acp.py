@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import AsyncIterator
 
 import pytest
@@ -11,6 +12,7 @@ from footplate.events.ids import SessionId
 from footplate.events.requests import Allow, Answer, Reply
 from footplate.testing.invariants import check_log
 from tests.e2e.restarts import Life, Lives, lives_of
+from tests.e2e.storm import signal_agents
 from tests.e2e.world import World
 
 pytestmark = pytest.mark.timeout(180)
@@ -96,4 +98,21 @@ async def test_killed_in_the_middle_of_a_text_the_turn_is_lost_and_says_so(lives
     await second.watch(session)
     ended = await settle(second, session)
     assert (ended.ok, ended.stop_reason) == (False, "lost")
+    await go_on(second, session)
+
+
+async def test_what_is_asked_next_waits_for_an_agent_that_is_being_ended(lives: Lives, world: World) -> None:
+    first = await lives.begin(engines=STDIO)
+    session = await first.prompt("tool", engine="mock")
+    await settle(first, session)
+    signal_agents(world, signal.SIGKILL)
+    await first.see(session, m.EngineDetached)
+    await first.order("prompt", session=session, text=f"stream {CHUNKS} 50")
+    await first.see(session, m.MessageDelta, lambda event: event.text.startswith("chunk"))
+    signal_agents(world, signal.SIGSTOP)  # so that it takes its time, and has the lock on its session meanwhile
+    await first.kill()
+    second = await lives.begin(engines=STDIO)
+    assert second.rejoined == ()
+    await second.watch(session)
+    await second.see(session, m.TurnEnded, lambda event: event.stop_reason == "lost")
     await go_on(second, session)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator
@@ -17,7 +18,7 @@ from footplate.testing.invariants import check_log
 from footplate.testing.messages import script, tool
 from tests.e2e.killed import until
 from tests.e2e.restarts import Lives, lives_of
-from tests.e2e.storm import keepers_of
+from tests.e2e.storm import keepers_of, signal_agents
 from tests.e2e.world import World
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.both_versions]
@@ -55,6 +56,28 @@ async def test_what_was_read_and_not_stored_is_made_good_once(lives: Lives, kind
     await second.order("prompt", session=session, text=script("And on."))
     await second.see(session, m.TurnEnded, lambda event: event.answer == "And on.")
     assert check_log(second.envelopes[session]) == []
+
+
+async def test_a_session_that_is_closed_before_its_agent_has_caught_up_withdraws_nothing_that_is_begun(
+    lives: Lives, world: World
+) -> None:
+    first = await lives.begin()
+    session = await first.create()
+    for text in (PROMPT, script("Never begun.")):
+        await first.order("prompt", session=session, text=text)
+    signal_agents(world, signal.SIGSTOP)  # the service is killed before it can say anything
+    await first.kill()
+    second = await lives.begin()
+    assert second.rejoined == (session,)
+    closing = asyncio.create_task(second.order("close", session=session))
+    await second.news(lambda: second.of(session, m.PromptWithdrawn), within=0.5)
+    signal_agents(world, signal.SIGCONT)
+    await closing
+    await second.see(session, m.SessionClosed)
+    assert check_log(second.envelopes[session]) == []
+    queued = {each.prompt for each in second.of(session, m.PromptQueued)}
+    begun = {prompt for each in second.of(session, m.TurnStarted) for prompt in each.prompts}
+    assert {each.prompt for each in second.of(session, m.PromptWithdrawn)} == queued - begun
 
 
 async def test_a_prompt_that_a_dead_agent_had_begun_is_lost_and_not_sent_again(lives: Lives, world: World) -> None:

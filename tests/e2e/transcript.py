@@ -1,7 +1,7 @@
 """A transcript of a page (`$ command`, then what it prints), played in a real shell and compared line by line.
 
-Ids and spans of time differ from run to run. An id that was printed is what a person would copy: where a later command
-names the page's id, the one that was printed in its place is meant.
+Ids, temporary folders and spans of time differ from run to run. An id that was printed is what a person would copy:
+where a later command names the page's id, the one that was printed in its place is meant.
 """
 
 from __future__ import annotations
@@ -12,11 +12,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-ID = re.compile(r"(?:req_)?[0-9A-HJKMNP-TV-Z]{26}")
+ID = re.compile(r"(?:req_)?[0-9A-HJKMNP-TV-Z]{26}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+FOLDER = re.compile(r"\S*/footplate-try-\w+")
 SPAN = re.compile(r"\b\d+(?:\.\d+)?s\b")
+TOOK = re.compile(r" \(\d+\.\d+s\)$")
+"""Only what took long says how long it took."""
+
 STATE = re.compile(r"^(?:answered|applied)$")
 """An answer counts once it is taken; a moment later the agent has applied it."""
 
+GAP = re.compile(r" {2,}")
 END = "-- end of the command --"
 
 
@@ -77,7 +82,7 @@ class Shell:
         """Run one command as it stands: its exit code, and what it printed."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(f"{command} </dev/null; echo; echo '{END}' $?\n")
+        self._process.stdin.write(f"{{ {command}\n}} </dev/null; echo; echo '{END}' $?\n")
         self._process.stdin.flush()
         printed: list[str] = []
         for line in self._process.stdout:
@@ -100,5 +105,6 @@ class Shell:
 
 def _steady(lines: list[str]) -> list[str]:
     """Lines without what differs from run to run, and without gaps that depend on how wide that is."""
-    steady = [STATE.sub("answered", SPAN.sub("0s", ID.sub("ID", line))) for line in lines]
-    return [re.sub(r" {2,}", "  ", line) for line in steady]
+    for differs, word in ((TOOK, ""), (FOLDER, "FOLDER"), (ID, "ID"), (SPAN, "0s"), (STATE, "answered"), (GAP, "  ")):
+        lines = [differs.sub(word, line) for line in lines]
+    return lines

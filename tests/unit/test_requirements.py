@@ -6,6 +6,8 @@ import ast
 import tomllib
 from pathlib import Path
 
+import pytest
+
 TESTS = Path(__file__).resolve().parent.parent
 SERVING = ("contract", "e2e", "chat")
 
@@ -50,13 +52,17 @@ def test_every_fault_of_the_server_that_was_before_us_names_tests_of_its_own() -
     assert all("::" in test for tests in named.values() for test in tests)
 
 
+EDITOR_ROWS = {"M": 21, "T": 6, "P": 3, "S": 12}
+"""What claude-agent-acp does, by letter: messages, tools, permissions, sessions."""
+
 ROWS = {"E": 8, "R": 14, "G": 8, "C": 9, "S": 7, "P": 7, "T": 25, "O": 9, "X": 20}
 """The rows of the chat contract, by letter."""
 
 
-def test_every_row_of_the_chat_contract_names_tests_that_exist() -> None:
-    rows = tomllib.loads((TESTS / "requirements.toml").read_text())["chat"]
-    wanted = {f"{letter}{number}" for letter, count in ROWS.items() for number in range(1, count + 1)}
+@pytest.mark.parametrize(("table", "counts"), [("chat", ROWS), ("editor", EDITOR_ROWS)])
+def test_every_row_of_a_contract_names_tests_that_exist(table: str, counts: dict[str, int]) -> None:
+    rows = tomllib.loads((TESTS / "requirements.toml").read_text())[table]
+    wanted = {f"{letter}{number}" for letter, count in counts.items() for number in range(1, count + 1)}
     assert wanted - set(rows) == set()
     missing = []
     for row, promise in rows.items():

@@ -22,7 +22,12 @@ export interface Page {
 
 /** The tabs of the workspace, in the order in which they stand; one button in the session's head opens the last used. */
 export const workspace: readonly Panel[] = [
+  { id: "files", title: texts.files.title, icon: "folder", load: () => import("./workspace/files") },
+  { id: "git", title: texts.git.title, icon: "branch", load: () => import("./workspace/git") },
   { id: "changes", title: texts.changes.title, icon: "list", load: () => import("./workspace/changes") },
+  { id: "terminals", title: texts.terminals.title, icon: "terminal", load: () => import("./workspace/terminals") },
+  { id: "processes", title: texts.processes.title, icon: "bolt", load: () => import("./workspace/processes") },
+  { id: "events", title: texts.inspector.title, icon: "pulse", load: () => import("./inspector/events") },
 ];
 
 export const panels: readonly Panel[] = [
@@ -33,5 +38,7 @@ export const panels: readonly Panel[] = [
 export const isWorkspace = (id: string): boolean => workspace.some((each) => each.id === id);
 
 export const pages: readonly Page[] = [
+  { id: "agents", title: texts.agents.title, icon: "agent", load: () => import("./inspector/agents") },
+  { id: "server", title: texts.server.title, icon: "pulse", load: () => import("./inspector/server") },
   { id: "notifications", title: texts.push.title, icon: "bell", load: () => import("./panels/notifications") },
 ];

@@ -9,23 +9,27 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Final
 
+import msgspec
 from msgspec import UNSET
 
 from footplate.acp.content import wire_block
 from footplate.acp.encode_choices import MODEL, Choices
 from footplate.acp.encode_tools import ToolEncoder
+from footplate.acp.meta import ClaudeUsageMeta, RateLimit
 from footplate.acp.profile import Profile
 from footplate.acp.schema import updates as u
 from footplate.acp.schema.content import TextContent
 from footplate.acp.schema.tools import ToolCall
 from footplate.acp.schema.updates import SessionUpdate
+from footplate.acp.server_prompts import tell_commands
 from footplate.events import model as m
-from footplate.events.base import Level
+from footplate.events.base import Level, OptionalRaw
 from footplate.events.content import ContentBlock, TextBlock
 from footplate.events.ids import PromptId, ToolCallId
 from footplate.events.model import Event
 from footplate.events.view import SessionView
 
+LIMITS: Final = {"clear": "allowed", "warning": "allowed_warning", "reached": "rejected"}
 SEVERITIES: Final[dict[Level, str]] = {"info": "info", "warning": "warning", "error": "error"}
 COMPACTING: Final = "Shortening the conversation"
 Delta = m.MessageDelta | m.ThoughtDelta
@@ -47,6 +51,7 @@ class Encoder:
         self._cost: float | None = None
         self._used: int | None = None
         self._size: int | None = None
+        self._model = ""
 
     def learn(self, view: SessionView) -> None:
         """How the session stands where this reader begins."""
@@ -90,7 +95,7 @@ class Encoder:
             case m.ConfigChanged():
                 return self.choices.changed(event.options)
             case m.CommandsChanged():
-                return [_commands(event)]
+                return [tell_commands(event.commands, self.profile)]
             case m.TitleChanged():
                 when = datetime.fromtimestamp(at, UTC).isoformat() if at else UNSET
                 return [u.SessionInfoUpdate(title=event.title or None, updated_at=when)]
@@ -105,9 +110,8 @@ class Encoder:
 
     def _remark(self, event: Event) -> list[SessionUpdate]:
         match event:
-            case m.LimitReached() if event.status != "clear":
-                level: Level = "error" if event.status == "reached" else "warning"
-                return self._notice(level, event.text or f"{event.name or event.kind} limit: {event.status}")
+            case m.LimitReached():
+                return self._limit(event)
             case m.Parked():
                 return self._notice("warning", event.reason)
             case m.FilesRewound():
@@ -182,6 +186,7 @@ class Encoder:
         self._used = event.context_used if event.context_used is not None else self._used
         self._size = event.context_size if event.context_size is not None else self._size
         self._cost = event.cost_usd if event.cost_usd is not None else self._cost
+        self._model = event.model or self._model
         return self._figures()
 
     def _turn_ended(self, event: m.TurnEnded) -> list[SessionUpdate]:
@@ -194,11 +199,31 @@ class Encoder:
             self._cost = (before or 0.0) + spent.cost_usd
         return self._figures() if self._cost != before else []
 
-    def _figures(self) -> list[SessionUpdate]:
+    def _figures(self, limit: RateLimit | None = None) -> list[SessionUpdate]:
         if self._used is None or self._size is None:
             return []
         cost = u.Cost(amount=self._cost, currency="USD") if self._cost is not None else None
-        return [u.UsageUpdate(used=self._used, size=self._size, cost=cost)]
+        meta: OptionalRaw = None
+        if self.profile.claude_code and (self._model or limit is not None):
+            meta = msgspec.Raw(msgspec.json.encode(ClaudeUsageMeta(model=self._model, rate_limit=limit)))
+        return [u.UsageUpdate(used=self._used, size=self._size, cost=cost, meta=meta)]
+
+    def _limit(self, event: m.LimitReached) -> list[SessionUpdate]:
+        """A limit, for people; where it is the account's also in the words of Claude."""
+        told: list[SessionUpdate] = []
+        if event.kind == "usage" and self.profile.claude_code:
+            told += self._figures(
+                RateLimit(
+                    status=LIMITS[event.status],
+                    rate_limit_type=event.name or None,
+                    resets_at=event.resets_at,
+                    utilization=event.utilization,
+                )
+            )
+        if event.status == "clear":
+            return told
+        level: Level = "error" if event.status == "reached" else "warning"
+        return [*told, *self._notice(level, event.text or f"{event.name or event.kind} limit: {event.status}")]
 
     # -------------------------------------------------------------------------------------- compaction
 
@@ -256,19 +281,6 @@ def _plan(event: m.PlanChanged) -> u.Plan:
                 status=entry.status,
             )
             for entry in event.entries
-        )
-    )
-
-
-def _commands(event: m.CommandsChanged) -> u.AvailableCommandsUpdate:
-    return u.AvailableCommandsUpdate(
-        available_commands=tuple(
-            u.AvailableCommand(
-                name=command.name,
-                description=command.description,
-                input=u.AvailableCommandInput(hint=command.argument_hint) if command.argument_hint else None,
-            )
-            for command in event.commands
         )
     )
 

@@ -19,7 +19,8 @@ from footplate.events.model import ConfigOption
 MODE: Final = "mode"
 MODEL: Final = "model"
 EFFORT: Final = "thought_level"
-TRUTH: Final = {"true", "false"}
+TRUTHS: Final = (("true", "false"), ("on", "off"))
+"""The words of options that are switches: yes, and no."""
 
 
 class Choices:
@@ -63,6 +64,12 @@ class Choices:
                 return option
         return next((option for option in self.options if option.category == name), None)
 
+    def word(self, name: str, *, truth: bool) -> str:
+        """A switch's word for yes or no; the option need not be there."""
+        option = self.find(name)
+        yes, no = (option and _switch_words(option)) or TRUTHS[0]
+        return yes if truth else no
+
     def has(self, name: str, value: str) -> bool:
         """Whether the option has the value; one that there is not has every value."""
         option = self.find(name)
@@ -100,18 +107,20 @@ class Choices:
         return True
 
     def _option(self, option: ConfigOption) -> SessionConfigOption:
-        truth = {each.value for each in option.values} == TRUTH
-        if truth and self._profile.booleans:
+        words = _switch_words(option)
+        if words is not None and self._profile.booleans:
             return SessionConfigOption(
                 id=option.id,
                 name=option.label or option.id,
+                description=option.description or None,
                 category=option.category or None,
                 type="boolean",
-                current_value=option.value == "true",
+                current_value=option.value == words[0],
             )
         return SessionConfigOption(
             id=option.id,
             name=option.label or option.id,
+            description=option.description or None,
             category=option.category or None,
             type="select",
             current_value=option.value,
@@ -122,3 +131,9 @@ class Choices:
                 for each in option.values
             ),
         )
+
+
+def _switch_words(option: ConfigOption) -> tuple[str, str] | None:
+    """The option's words for yes and no, if it is a switch."""
+    values = {each.value for each in option.values}
+    return next((words for words in TRUTHS if values == set(words)), None)

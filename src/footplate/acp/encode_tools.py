@@ -21,6 +21,7 @@ from footplate.acp.reports import clean_report
 from footplate.acp.schema.content import Content, Diff, Terminal, TextContent
 from footplate.acp.schema.tools import ToolCall, ToolCallLocation, ToolCallUpdate
 from footplate.acp.schema.updates import SessionUpdate, ToolCallChange
+from footplate.acp.tool_responses import ToolResponses
 from footplate.events.base import OptionalRaw
 from footplate.events.content import ContentBlock, DiffBlock, TerminalBlock, text_of
 from footplate.events.ids import ToolCallId
@@ -81,6 +82,8 @@ class ToolEncoder:
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
+        self.responses: ToolResponses | None = None
+        """Where there is one, the end of a call tells what its tool answered in full."""
         self._open: dict[ToolCallId, Shown] = {}
 
     def started(self, event: ToolStarted) -> list[SessionUpdate]:
@@ -128,6 +131,7 @@ class ToolEncoder:
     def ended(self, event: ToolEnded) -> list[SessionUpdate]:
         """A call is over."""
         shown = self._open.pop(event.call, None)
+        response = self.responses.take(event.call) if self.responses is not None else None
         if shown is None or shown.event.kind == "todo":
             return []
         shown.detail = event.detail or shown.detail
@@ -139,7 +143,7 @@ class ToolEncoder:
                 content=_raws(self._result(shown, event)),
                 locations=_locations(shown.detail) or None,
                 raw_output=_raw_output(shown, event),
-                meta=self._meta(shown, output=output, ended=True, note=event.note),
+                meta=self._meta(shown, output=output, ended=True, note=event.note, response=response),
             )
         ]
 
@@ -221,11 +225,15 @@ class ToolEncoder:
         begins: bool = False,
         ended: bool = False,
         note: str = "",
+        response: OptionalRaw = None,
     ) -> OptionalRaw:
         call = shown.event.call
         terminal = self._has_terminal(shown)
         detail = shown.detail if isinstance(shown.detail, CommandDetail) else None
         owner = self._owner(shown.event.name, shown.event.parent, note=note, elapsed_s=elapsed_s)
+        if response is not None and owner.claude_code is not None and shown.event.kind != "subagent":
+            told = msgspec.structs.replace(owner.claude_code, tool_response=response)
+            owner = msgspec.structs.replace(owner, claude_code=told)
         return msgspec.structs.replace(
             owner,
             terminal_info=TerminalInfo(terminal_id=call, cwd=detail.cwd if detail else "")

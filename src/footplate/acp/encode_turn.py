@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 
 from footplate.acp.failures import Failure, failure_of_turn
+from footplate.acp.meta import quota_meta
 from footplate.acp.schema.sessions import PromptResponse
 from footplate.acp.schema.updates import Usage as WireUsage
 from footplate.events.base import OptionalRaw
@@ -24,8 +25,11 @@ STOPS: Final[dict[StopReason, str]] = {
 CANCELLED: Final = "cancelled"
 
 
-def answer_prompt(event: TurnEnded, *, cancelled: bool) -> PromptResponse | Failure:
-    """What the client hears. `cancelled`: it asked for the turn to stop, so whatever came of that is no error."""
+def answer_prompt(event: TurnEnded, *, cancelled: bool, quota: bool = False) -> PromptResponse | Failure:
+    """What the client hears. `cancelled`: it asked for the turn to stop, so whatever came of that is no error.
+
+    `quota`: it is told the tokens by models, too, in the words of claude-agent-acp.
+    """
     stop = STOPS.get(event.stop_reason)
     if stop is None:
         if event.ok:
@@ -34,7 +38,8 @@ def answer_prompt(event: TurnEnded, *, cancelled: bool) -> PromptResponse | Fail
             stop = CANCELLED
         else:
             return failure_of_turn(event)
-    return PromptResponse(stop_reason=stop, usage=_usage(event.usage))
+    meta = quota_meta(event.usage) if quota and event.usage is not None else None
+    return PromptResponse(stop_reason=stop, usage=_usage(event.usage), meta=meta)
 
 
 def _usage(usage: Usage | None) -> OptionalRaw:

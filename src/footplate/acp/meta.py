@@ -8,6 +8,7 @@ import msgspec
 
 from footplate.acp.wire import Wire
 from footplate.events.base import OptionalRaw
+from footplate.events.usage import ModelUsage, Usage
 
 
 class FootplateMeta(Wire, frozen=True, kw_only=True):
@@ -23,6 +24,7 @@ class ClaudeCodeMeta(Wire, frozen=True, kw_only=True):
 
     tool_name: str | None = None
     parent_tool_use_id: str | None = None
+    tool_response: OptionalRaw = None
 
 
 class TerminalInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -62,6 +64,67 @@ class ToolMeta(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 NO_TOOL_META: Final = ToolMeta()
+
+
+class RateLimit(Wire, frozen=True, kw_only=True):
+    """A limit of the account, in the words of Claude."""
+
+    status: str
+    rate_limit_type: str | None = None
+    resets_at: float | None = None
+    utilization: float | None = None
+
+
+class ClaudeUsageMeta(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What claude-agent-acp tells beside the figures of a session."""
+
+    model: str = msgspec.field(name="_claude/model", default="")
+    rate_limit: RateLimit | None = msgspec.field(name="_claude/rateLimit", default=None)
+
+
+class TokenCount(Wire, frozen=True, kw_only=True):
+    """Tokens by kind."""
+
+    total_tokens: int
+    input_tokens: int
+    cached_input_tokens: int
+    cached_write_tokens: int
+    output_tokens: int
+    reasoning_output_tokens: int
+
+    @classmethod
+    def of(cls, usage: Usage | ModelUsage) -> TokenCount:
+        """The tokens of a turn, or of a model's share in it."""
+        parts = (usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens, usage.output_tokens)
+        return cls(
+            total_tokens=sum(parts),
+            input_tokens=usage.input_tokens,
+            cached_input_tokens=usage.cache_read_tokens,
+            cached_write_tokens=usage.cache_write_tokens,
+            output_tokens=usage.output_tokens,
+            reasoning_output_tokens=usage.reasoning_tokens if isinstance(usage, Usage) else 0,
+        )
+
+
+class ModelCount(msgspec.Struct, frozen=True, kw_only=True):
+    """One model's share of a turn."""
+
+    model: str
+    token_count: TokenCount
+
+
+class Quota(msgspec.Struct, frozen=True, kw_only=True):
+    """What a turn used, by models."""
+
+    token_count: TokenCount
+    model_usage: tuple[ModelCount, ...]
+
+
+def quota_meta(usage: Usage) -> msgspec.Raw:
+    """The `_meta` of the answer to a prompt, as claude-agent-acp has it."""
+    shares = tuple(ModelCount(model=each.model, token_count=TokenCount.of(each)) for each in usage.models)
+    quota = Quota(token_count=TokenCount.of(usage), model_usage=shares)
+    return msgspec.Raw(msgspec.json.encode({"quota": quota}))
 
 
 class Meta(Wire, frozen=True, kw_only=True):

@@ -46,11 +46,16 @@ class SessionMeta(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     claude_code: _ClaudeCode = _ClaudeCode()
     system_prompt: str | _Append = ""
     additional_roots: tuple[str, ...] = ()
+    disable_built_in_tools: bool = False
 
     @property
     def options(self) -> OptionalRaw:
-        """Options of the engine's own."""
-        return self.claude_code.options
+        """Options of the engine's own; no tools of its own is an older way to ask for none of them."""
+        given = self.claude_code.options
+        if not self.disable_built_in_tools:
+            return given
+        fields = msgspec.json.decode(given or b"{}", type=dict[str, msgspec.Raw])
+        return msgspec.Raw(msgspec.json.encode({"tools": msgspec.Raw(b"[]"), **fields}))
 
     @property
     def raw(self) -> RawMessages | None:

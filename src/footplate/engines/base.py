@@ -139,6 +139,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     grants: tuple[msgspec.Raw, ...] = ()
     """Suggestions of the engine's own that were taken for the session: each of its processes is to hold them."""
 
+    choices: Mapping[str, str] = {}
+    """Options of the engine's own that were set, by their ids: each of its processes is to have them."""
+
     hooks: tuple[HookSpec, ...] = ()
     servers: tuple[ToolServer, ...] = ()
     mcp_config: str = ""

@@ -70,8 +70,16 @@ OFFERS: Final = (
         version="1.18.33",
         program="opencode",
         args=("acp",),
-        ways=(Npm(package="opencode-ai", version="1.18.33"),),
-        node=(18,),
+        ways=(
+            Npm(
+                package="opencode-ai",
+                version="1.18.33",
+                found=(
+                    "node_modules/opencode-{platform}/bin/opencode",
+                    "node_modules/opencode-{platform}-baseline/bin/opencode",
+                ),
+            ),
+        ),
         logins=(".local/share/opencode/auth.json",),
         login="run `opencode auth login`, or set the key of a provider",
         passed=("OPENCODE_*", "*_API_KEY", "*_BASE_URL"),
@@ -112,8 +120,17 @@ OFFERS: Final = (
         version="1.0.102",
         program="copilot",
         args=("--acp",),
-        ways=(Npm(package="@github/copilot", version="1.0.102"),),
-        node=(22,),
+        ways=(
+            Npm(
+                package="@github/copilot",
+                version="1.0.102",
+                found=(
+                    "node_modules/@github/copilot-{platform}/copilot",
+                    "node_modules/@github/copilot-linuxmusl-x64/copilot",
+                    "node_modules/@github/copilot-linuxmusl-arm64/copilot",
+                ),
+            ),
+        ),
         keys=("GH_TOKEN", "GITHUB_TOKEN", "COPILOT_GITHUB_TOKEN"),
         logins=(".copilot/config.json",),
         login="run `copilot login`, or set GH_TOKEN",

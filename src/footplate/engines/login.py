@@ -17,12 +17,32 @@ class LoginMethod(msgspec.Struct, frozen=True, kw_only=True):
     arguments: tuple[str, ...]
 
 
+GatewayProtocol = Literal["anthropic", "bedrock", "vertex"]
+
+
 class Gateway(msgspec.Struct, frozen=True, kw_only=True):
-    """A server in front of the models that needs no login of the agent's own."""
+    """A server in front of the models that needs no login of the agent's own. `vertex` needs a project and a region."""
 
     base_url: str
     headers: Mapping[str, str] = {}
-    protocol: Literal["anthropic", "bedrock"] = "anthropic"
+    protocol: GatewayProtocol = "anthropic"
+    project: str = ""
+    region: str = ""
+
+
+class Account(msgspec.Struct, frozen=True, kw_only=True):
+    """Who pays, as far as may be shown."""
+
+    label: str
+    email: str = ""
+    organization: str = ""
+
+
+class LoginState(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether the agent can begin without somebody logging in first."""
+
+    state: Literal["authenticated", "unauthenticated", "unknown"]
+    accounts: tuple[Account, ...] = ()
 
 
 @runtime_checkable
@@ -36,6 +56,19 @@ class LogsIn(Protocol):
     @property
     def logout(self) -> tuple[str, ...]:
         """The arguments with which its own program logs out."""
+        ...
+
+    @property
+    def status(self) -> tuple[str, ...]:
+        """The arguments with which its own program says who is logged in."""
+        ...
+
+    def read_status(self, output: str) -> LoginState:
+        """What its program said to that."""
+        ...
+
+    def route(self, environ: Mapping[str, str]) -> Gateway:
+        """Where its requests go without a gateway of ours; no headers."""
         ...
 
     def through(self, gateway: Gateway) -> dict[str, str]:

@@ -7,6 +7,8 @@ from typing import Protocol, runtime_checkable
 
 import msgspec
 
+from footplate.engines.declared import Declared
+
 
 class Extras(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How the processes of one session are started, beside its model, mode and limits: fields of `Options`."""
@@ -31,6 +33,9 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     mode: str = ""
     effort: str = ""
     env: Mapping[str, str] = {}
+    max_budget_usd: float | None = None
+    servers: Mapping[str, Declared] = {}
+    """MCP servers."""
     output_schema: str = ""
     extras: Extras = Extras()
     unknown: tuple[str, ...] = ()

@@ -29,6 +29,7 @@
     │   ├── PathRefused           a path of which that cannot be asked
     │   ├── ArchiveRefused        an archive that cannot be unpacked
     │   ├── FileTooLarge          a file of more bytes than the operator allows
+    │   ├── FileChanged           a file is not as the one who writes it knows it
     │   ├── RangeRefused          a part that the file does not have
     │   ├── InputTooLarge         more input for a process than may come at once
     │   └── SwitchedOff           a part that the operator has not switched on, or that this machine lacks
@@ -146,6 +147,7 @@ from footplate.errors.request import (
     Conflict,
     DesktopMissing,
     EndpointUnknown,
+    FileChanged,
     FileTooLarge,
     GitRefused,
     InputTooLarge,
@@ -214,6 +216,7 @@ __all__ = [
     "EngineRefused",
     "EngineSilent",
     "FetchFailed",
+    "FileChanged",
     "FileFailed",
     "FileTooLarge",
     "FootplateError",

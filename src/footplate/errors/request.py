@@ -333,6 +333,20 @@ class FileTooLarge(RequestError):
         super().__init__(f"{path} would be larger than {limit} bytes, which is max_file_bytes in [files]")
 
 
+class FileChanged(RequestError):
+    """A file was to be written only if it is as the caller knows it, and it is not."""
+
+    code: ClassVar[str] = "file_changed"
+    title: ClassVar[str] = "File changed"
+    status: ClassVar[int] = 412
+
+    def __init__(self, path: str, *, there: bool) -> None:
+        self.path = path
+        self.there = there
+        now = "has changed, or was made, since you read it" if there else "is no longer there"
+        super().__init__(f"{path} {now}; read it again, or write it without If-Match and If-None-Match")
+
+
 class RangeRefused(RequestError):
     """A part of a file was asked for that it does not have."""
 

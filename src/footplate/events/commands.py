@@ -72,6 +72,13 @@ class SetEffort(CommandBase, frozen=True, kw_only=True):
     effort: str
 
 
+class SetOption(CommandBase, frozen=True, kw_only=True):
+    """Change an option of the engine's own, by its id."""
+
+    option: str
+    value: str
+
+
 class StopTask(CommandBase, frozen=True, kw_only=True):
     """End one background task."""
 
@@ -112,6 +119,7 @@ Command = (
     | SetMode
     | SetModel
     | SetEffort
+    | SetOption
     | StopTask
     | RunCommand
     | Rename

@@ -112,6 +112,7 @@ class ModelInfo(Fact, frozen=True, kw_only=True):
     resolved: str = ""
     efforts: tuple[str, ...] = ()
     auto_mode: bool = False
+    fast_mode: bool = False
 
 
 class Models(Fact, frozen=True, kw_only=True):

@@ -142,6 +142,7 @@ class ConfigOption(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     id: str
     label: str = ""
+    description: str = ""
     category: str = ""
     value: str = ""
     values: tuple[ConfigValue, ...] = ()

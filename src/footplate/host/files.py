@@ -14,7 +14,7 @@ from typing import Literal
 
 import msgspec
 
-from footplate.errors import PathRefused
+from footplate.errors import FileChanged, PathRefused
 
 from .beneath import O_PATH, place_of
 from .grounds import Grounds, Place, telling
@@ -59,7 +59,7 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def etag(self) -> str:
         """What changes when the file does."""
-        return f'"{self.inode:x}-{self.modified_ns:x}-{self.size or 0:x}"'
+        return _tag(self.inode, self.modified_ns, self.size or 0)
 
 
 class Files:
@@ -109,8 +109,12 @@ class Files:
                 raise
         return Opened(path=place.shown, fd=fd, size=size, modified_ns=found.st_mtime_ns, inode=found.st_ino)
 
-    def write(self, path: str) -> Upload:
-        """Begin to write a file, with the folders above it; see `Upload`."""
+    def write(self, path: str, *, only_over: str = "", only_new: bool = False) -> Upload:
+        """Begin to write a file, with the folders above it; see `Upload`.
+
+        `only_over` an etag (`*`: any): the file must be as it was then. `only_new`: nothing may be there. Both are
+        looked at now and once more at the end. Raises `FileChanged`.
+        """
         place = self.grounds.place(path)
         with telling(place.shown):
             target = self._behind_link(place)
@@ -118,6 +122,8 @@ class Files:
                 found = look_at(folder, name)
                 if found is not None and not stat.S_ISREG(found.st_mode) and not stat.S_ISLNK(found.st_mode):
                     raise PathRefused("path is not a file", place.shown)
+                wanted = Expected(place.shown, only_over, only_new=only_new)
+                wanted.check(found)
                 file = NewFile(folder, name)
                 try:
                     if found is not None and stat.S_ISREG(found.st_mode):
@@ -125,7 +131,7 @@ class Files:
                 except BaseException:
                     file.drop()
                     raise
-        return Upload(place.shown, file)
+        return Upload(place.shown, file, wanted)
 
     def delete(self, path: str, *, recursive: bool = False) -> str:
         """Remove a file, a link or a folder (with what is in it only if told); the path as it is shown."""
@@ -193,12 +199,33 @@ class Files:
         os.close(self.grounds.open(place, O_PATH))
 
 
+class Expected(msgspec.Struct, frozen=True):
+    """What must be there for a file to be written."""
+
+    path: str
+    only_over: str = ""
+    only_new: bool = False
+
+    def check(self, found: os.stat_result | None) -> None:
+        """Raises `FileChanged` unless it is."""
+        if self.only_new and found is not None:
+            raise FileChanged(self.path, there=True)
+        if self.only_over and found is None:
+            raise FileChanged(self.path, there=False)
+        if self.only_over not in ("", "*") and found is not None and self.only_over != tag_of(found):
+            raise FileChanged(self.path, there=True)
+
+
 class Upload:
     """A file that is being sent: `write` what comes, `finish` at its end, `drop` in any case at last."""
 
-    def __init__(self, path: str, file: NewFile) -> None:
+    def __init__(self, path: str, file: NewFile, wanted: Expected) -> None:
         self.path = path
+        self.etag = ""
+        """What the file is known by once it is finished."""
+
         self._file = file
+        self._wanted = wanted
 
     @property
     def size(self) -> int:
@@ -211,9 +238,14 @@ class Upload:
             self._file.write(data)
 
     def finish(self) -> int:
-        """It is whole: from here on it is there under its name. How many bytes it has."""
+        """It is whole: from here on it is there under its name. How many bytes it has. Raises `FileChanged`."""
         with telling(self.path):
-            self._file.keep()
+            self._wanted.check(self._file.in_the_way())
+            try:
+                self._file.keep(replace=not self._wanted.only_new)
+            except FileExistsError:
+                raise FileChanged(self.path, there=True) from None
+            self.etag = tag_of(os.fstat(self._file.fd))
         return self._file.size
 
     def drop(self) -> None:
@@ -229,6 +261,15 @@ def _readable_size(fd: int, found: os.stat_result, place: Place) -> int | None:
         return found.st_size or (None if os.pread(fd, 1, 0) else 0)
     except OSError:  # some files of the kernel are there to be written only, or at certain places
         raise PathRefused("path cannot be read from its beginning", place.shown) from None
+
+
+def tag_of(found: os.stat_result) -> str:
+    """The etag of a file."""
+    return _tag(found.st_ino, found.st_mtime_ns, found.st_size)
+
+
+def _tag(inode: int, modified_ns: int, size: int) -> str:
+    return f'"{inode:x}-{modified_ns:x}-{size:x}"'
 
 
 def _entry(folder: str, each: os.DirEntry[str]) -> Entry | None:

@@ -75,6 +75,13 @@ class NewFile:
             with contextlib.suppress(PermissionError):
                 os.fchown(self._fd, found.st_uid, found.st_gid)
 
+    def in_the_way(self) -> os.stat_result | None:
+        """What has its name now."""
+        try:
+            return os.stat(self._name, dir_fd=self._folder, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+
     def keep(self, *, replace: bool = True) -> None:
         """It is whole: put it under its name, over what is there unless told otherwise (`FileExistsError`)."""
         if not self._named:

@@ -178,7 +178,7 @@ async def carry_out(session: Session, command: Command) -> None:
             await _change(session, command)
 
 
-async def _change(session: Session, command: c.SetMode | c.SetModel | c.SetEffort | c.Rename) -> None:
+async def _change(session: Session, command: c.SetMode | c.SetModel | c.SetEffort | c.SetOption | c.Rename) -> None:
     """The command as another setting of the session."""
     match command:
         case c.SetMode():
@@ -187,6 +187,8 @@ async def _change(session: Session, command: c.SetMode | c.SetModel | c.SetEffor
             await session.set_model(command.model)
         case c.SetEffort():
             await session.set_effort(command.effort)
+        case c.SetOption():
+            await session.set_option(command.option, command.value)
         case c.Rename():
             await session.rename(command.title)
         case _:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shutil
 import sys
 import zipfile
@@ -24,12 +25,39 @@ from footplate.host.spawn import Spawn
 from footplate.host.spawner import Spawner
 from footplate.runtime.fetching import Told, fetch_file
 
-PASSED: Final = ("npm_config_*", "NPM_CONFIG_*", "NODE_*", "PIP_*", "UV_*")
+PASSED: Final = (
+    "npm_config_*", "NPM_CONFIG_*", "NPM_TOKEN", "NODE_*", "PIP_*", "UV_*", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"
+)  # fmt: skip
 """What installers get beside what every program gets: without it they fail wherever a mirror is configured."""
+NAMED: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)")
+"""A variable that a settings file of npm speaks of: npm reads no file of which it cannot fill in one."""
 TIMEOUT_S: Final = 900.0
 TAIL: Final = 2000
 TRIES: Final = 2
-HOPELESS: Final = ("E404", "ETARGET", "EINVALIDPACKAGENAME", "EBADPLATFORM", "No matching distribution")
+CERTIFICATES: Final = (
+    "SELF_SIGNED_CERT",
+    "UNABLE_TO_GET_ISSUER_CERT",
+    "UNABLE_TO_VERIFY_LEAF",
+    "CERTIFICATE_VERIFY_FAILED",
+)
+UNREACHED: Final = ("ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ETIMEDOUT", "ENETUNREACH", "Failed to establish a new")
+ADVICE: Final = {
+    **dict.fromkeys(
+        CERTIFICATES,
+        "the network has a certificate authority of its own: set NODE_EXTRA_CA_CERTS, or SSL_CERT_FILE, to its file",
+    ),
+    **dict.fromkeys(
+        UNREACHED, "set HTTPS_PROXY, or the registry (`registry` in ~/.npmrc, PIP_INDEX_URL), and try again"
+    ),
+    **dict.fromkeys(("E401", "E403"), "the registry wants a login: `npm login`, or a token in ~/.npmrc"),
+    "ENOSPC": "the disk is full: make room in the data folder",
+}
+"""What to do about what an installer says."""
+HOPELESS: Final = (
+    "E404", "ETARGET", "EINVALIDPACKAGENAME", "EBADPLATFORM", "No matching distribution", "E401", "E403", "ENOSPC",
+    *CERTIFICATES,
+)  # fmt: skip
+"""What a second try does not mend."""
 CHUNK: Final = 1024 * 1024
 
 
@@ -48,7 +76,7 @@ class Fetcher:
     def __init__(self, keeper: Spawner, environ: Mapping[str, str], offer: Offer, folder: Path, told: Told) -> None:
         self._keeper = keeper
         self._path = environ.get("PATH", os.defpath)
-        self._env = build_environment(environ, allow=PASSED)
+        self._env = build_environment(environ, allow=(*PASSED, *npm_variables(environ)))
         self._offer = offer
         self._folder = folder
         self._told = told
@@ -71,7 +99,9 @@ class Fetcher:
             raise self._failed("npm is not on the PATH; install Node (20 or later) with npm, then try again")
         flags = ("--no-audit", "--no-fund", "--ignore-scripts", "--no-save", "--loglevel=error")
         wanted = f"{way.package}@{way.version or 'latest'}"
-        await self._run((npm, "install", "--prefix", str(self._folder), *flags, wanted))
+        # Not by --prefix: with it npm looks for its global settings (a mirror, a certificate) in there, too.
+        (self._folder / "package.json").write_text('{"private": true}\n')
+        await self._run((npm, "install", *flags, wanted))
         package = self._folder / "node_modules" / way.package
         program = next((path for path in self._npm_programs(way, package) if path.is_file()), None)
         if program is None:
@@ -163,7 +193,9 @@ class Fetcher:
             if not left or any(word in said for word in HOPELESS):
                 break
             self._told(f"{Path(argv[0]).name} failed, trying again")
-        raise self._failed(f"{Path(argv[0]).name} failed: {said.strip() or 'no word'}")
+        advice = next((words for sign, words in ADVICE.items() if sign in said), "")
+        words = f"{Path(argv[0]).name} failed: {said.strip() or 'no word'}"
+        raise self._failed(f"{words}; {advice}" if advice else words)
 
     async def _run_once(self, argv: tuple[str, ...]) -> tuple[int | None, str]:
         shell = ("/bin/sh", "-c", 'exec 2>&1; exec "$@"', argv[0], *argv)
@@ -183,6 +215,16 @@ class Fetcher:
 
     def _failed(self, reason: str) -> InstallFailed:
         return InstallFailed(self._offer.id, reason)
+
+
+def npm_variables(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The variables that the user's own settings of npm speak of: a token of a company's registry, mostly."""
+    named = environ.get("npm_config_userconfig") or environ.get("NPM_CONFIG_USERCONFIG")
+    try:
+        text = Path(named or f"{environ.get('HOME', '')}/.npmrc").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ()
+    return tuple(dict.fromkeys(NAMED.findall(text)))
 
 
 class _Package(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ hears of it, and every later one is told who was first.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
 
 import msgspec
@@ -24,7 +24,7 @@ from footplate.events.ids import MessageId, PromptId, RequestId, RuleId, Session
 from footplate.events.model import Event, is_ephemeral
 from footplate.events.requests import Answer
 from footplate.events.rules import SessionRule
-from footplate.events.view import RequestView, SessionView
+from footplate.events.view import QueuedPrompt, RequestView, SessionView
 from footplate.runtime.agent import Agent
 from footplate.runtime.allowance import Allowance
 from footplate.runtime.conductor import Conductor, Halted, Links, When
@@ -103,6 +103,11 @@ class Session:
             await asyncio.sleep(CATCH_UP_S)
         await self._mailbox.do(self._resumption.rejoined)
         await self._mailbox.do(self._conductor.rejoined)
+
+    @property
+    def _catches_up(self) -> bool:
+        """Whether it is not known yet what an agent that was taken over has begun."""
+        return self._rejoined is not None and not self._rejoined.done()
 
     def retire(self) -> None:
         """It was closed in an earlier life: it can be read, and takes nothing more."""
@@ -207,6 +212,14 @@ class Session:
         await self._set(c.SetEffort(key=self._conductor.key(), effort=effort), None)
         self._conductor.spec = msgspec.structs.replace(self.spec, effort=effort)
 
+    async def set_option(self, option: str, value: str) -> None:
+        """Change an option of the engine's own, now or with the next process."""
+        told = self.view().options
+        changed = tuple(msgspec.structs.replace(each, value=value) if each.id == option else each for each in told)
+        event = m.ConfigChanged(options=changed) if changed != told else None
+        await self._set(c.SetOption(key=self._conductor.key(), option=option, value=value), event)
+        await self.respec(msgspec.structs.replace(self.spec, choices={**self.spec.choices, option: value}))
+
     async def respec(self, spec: SessionSpec) -> None:
         """Have the agent's next process be started like this."""
         self._conductor.spec = spec
@@ -287,8 +300,7 @@ class Session:
         """End the session: what waits is withdrawn, open requests end unanswered, the process ends in order."""
         await self._do(lambda: self._begin_close(reason))
         await self._let_go()
-        closed = m.SessionClosed(reason=reason)
-        await self._mailbox.do(lambda: self._log.publish([closed], source="bridge", durable=True))
+        await self._mailbox.do(lambda: self._end_close(reason))
         await self.shut()
 
     async def shut(self) -> None:
@@ -327,16 +339,21 @@ class Session:
     async def _let_go(self) -> None:
         agent = self._conductor.agent
         if agent is not None:
-            await agent.end(close_wait=None if self._resumption.keeps else 0.0 if self.busy else 2.0)
+            works = self.busy or self._catches_up
+            await agent.end(close_wait=None if self._resumption.keeps else 0.0 if works else 2.0)
         await self._conductor.left()
 
     async def _begin_close(self, reason: str) -> None:
         self._conductor.over = True
         self._resumption.closing = True
-        left = [m.PromptWithdrawn(prompt=each.id, reason="closed") for each in self._conductor.waiting()]
-        await self._log.publish(left, source="bridge")
+        if not self._catches_up:  # else its agent may have begun with any of them
+            await self._log.publish(_closed(self._conductor.waiting()), source="bridge")
         await self._resumption.end_turn(reason or "the session was closed", unanswered=True)
         await self._desk.close(reason or "the session was closed")
+
+    async def _end_close(self, reason: str) -> None:
+        left: list[Event] = _closed(self._log.outline().queue)
+        await self._log.publish([*left, m.SessionClosed(reason=reason)], source="bridge", durable=True)
 
     # ------------------------------------------------------------------------------------- in the mailbox
 
@@ -417,3 +434,8 @@ class Session:
                 await self._resumption.detached()
             case _:
                 pass
+
+
+def _closed(prompts: Iterable[QueuedPrompt]) -> list[Event]:
+    """Nobody will begin with these."""
+    return [m.PromptWithdrawn(prompt=each.id, reason="closed") for each in prompts]

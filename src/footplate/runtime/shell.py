@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
+import msgspec
+
 from footplate.events.model import CommandRan
 from footplate.events.view import CommandItem, SessionView
 from footplate.host.child import Process
@@ -23,6 +25,20 @@ async def run_shell(
     env = build_environment(environ)
     process = await keeper.spawn(Spawn(argv=("/bin/sh", "-c", f"exec 2>&1\n{command}"), env=env, cwd=cwd))
     process.close_stdin()
+    ran = await collect_output(process, timeout_s)
+    return CommandRan(command=command, output=ran.text + ran.cut, exit_code=ran.code, truncated=bool(ran.cut))
+
+
+class Output(msgspec.Struct, frozen=True):
+    """What a program wrote, why that is not all of it, and its exit code."""
+
+    text: str
+    cut: str
+    code: int | None
+
+
+async def collect_output(process: Process, timeout_s: float) -> Output:
+    """Read to its end, or to a limit, and let it go."""
     output = bytearray()
     cut = ""
     try:
@@ -32,8 +48,7 @@ async def run_shell(
         cut = f"\n[stopped after {timeout_s:g} s]"
     finally:
         ended = await process.end(close_wait=0.0 if cut else 2.0)
-    text = output.decode(errors="replace") + cut
-    return CommandRan(command=command, output=text, exit_code=ended.code, truncated=bool(cut))
+    return Output(output.decode(errors="replace"), cut, ended.code)
 
 
 async def _collect(process: Process, output: bytearray) -> str:

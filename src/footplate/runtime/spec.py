@@ -27,6 +27,9 @@ class SessionSpec(msgspec.Struct, frozen=True, kw_only=True):
     steps: Limits | None = None
     """The limits as they were set, once answers have raised them: by so much a further answer raises them again."""
 
+    choices: dict[str, str] = {}
+    """Options of the engine's own that somebody set, by their ids."""
+
     mcp: dict[str, McpConfig] = {}
     """MCP servers that a client brought along, beside those of the folder."""
 

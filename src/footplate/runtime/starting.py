@@ -30,6 +30,7 @@ def starting_options(
         first_turn=len(view.turns) + 1,
         grants=tuple(rule.engine_rule for rule in view.rules if rule.engine_rule is not None),
         max_budget_usd=remaining_money(spec.limits, spent),
+        choices=spec.choices,
         hooks=hooks,
         env=spec.env,
         profile=spec.profile,

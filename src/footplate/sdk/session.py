@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from footplate.errors import AlreadyAnswered, ServiceUnreachable, UnsupportedOption
+from footplate.errors import AlreadyAnswered, ServiceUnreachable
 from footplate.events import model as m
 from footplate.events.codec import ReadEnvelope
 from footplate.events.content import ContentBlock
@@ -265,7 +265,7 @@ class Session:
         await self._wire.tell("POST", f"{self._path}/limits", dict(limits))
 
     async def set_config_option(self, option: str, value: str) -> None:
-        """Change one of `get_config_options()`: the mode, the model or the thought level."""
+        """Change one of `get_config_options()`."""
         match option:
             case "mode":
                 await self.set_mode(value)
@@ -274,7 +274,7 @@ class Session:
             case "effort" | "thought_level":
                 await self.set_thought_level(value)
             case _:
-                raise UnsupportedOption(self._info.engine, f"the option {option!r}", "use mode, model or thought_level")
+                await self._wire.tell("POST", f"{self._path}/option", {"option": option, "value": value})
 
     async def get_config_options(self) -> tuple[ConfigOption, ...]:
         """What can be chosen in the session, as far as its engine has told."""

@@ -29,10 +29,12 @@ STOPPED: Final = 143
 Hears = Callable[[Step], None]
 
 
-def known_shapes(engine: str) -> frozenset[str] | None:
-    """What is known of the lines of an engine; None where nothing was written down."""
-    file = files("footplate.testing").joinpath("known_shapes", f"{engine}.txt")
-    return read_known(file.read_text(encoding="utf-8")) if file.is_file() else None
+def known_shapes(engine: str) -> frozenset[str]:
+    """What is known of the lines of an agent; of one that was never recorded, what any agent says in its protocol."""
+    folder = files("footplate.testing").joinpath("known_shapes")
+    file = folder.joinpath(f"{engine}.txt")
+    chosen = file if file.is_file() else folder.joinpath("acp.txt")
+    return read_known(chosen.read_text(encoding="utf-8"))
 
 
 async def examine_agent(
@@ -40,14 +42,13 @@ async def examine_agent(
 ) -> Examined:
     """Drill an agent that is installed."""
     found = await drill(subject_of(state, offer, settings), environ, told)
-    known = known_shapes(state.id)
     return Examined(
         agent=state.id,
         version=state.version,
         ok=found.ok,
         steps=found.steps,
         unparsed=found.unparsed,
-        new=unknown(found.lines, known) if known is not None else (),
+        new=unknown(found.lines, known_shapes(state.id)),
         lines=len(found.lines),
     )
 

@@ -9,8 +9,10 @@ import msgspec
 import pytest
 
 from footplate.acp.encode import Encoder, coalesce
+from footplate.acp.encode_turn import answer_prompt
 from footplate.acp.profile import Profile, read_profile
 from footplate.acp.reports import BACKGROUND, clean_report
+from footplate.acp.schema.sessions import PromptResponse
 from footplate.acp.schema.start import ClientCapabilities
 from footplate.acp.schema.updates import SessionUpdate
 from footplate.engines.claude.translate import Translator
@@ -18,7 +20,7 @@ from footplate.events import model as m
 from footplate.events import tools as t
 from footplate.events.content import TextBlock
 from footplate.events.ids import MessageId, PromptId, ToolCallId, TurnId
-from footplate.events.usage import Usage
+from footplate.events.usage import ModelUsage, Usage
 from tests.acp_schema import check
 from tests.unit.engines.claude.playing import VERSIONS, play, recording, scenarios
 
@@ -201,6 +203,32 @@ def test_cost_stands_in_every_usage_update_once_it_is_known() -> None:
     assert [each.get("cost", {}).get("amount") for each in updates] == [None, 0.5, 0.5, 1.0]
 
 
+def test_editors_of_claude_hear_the_model_the_limits_and_the_tokens_by_models() -> None:
+    figures = m.UsageReported(context_used=10, context_size=100, model="opus")
+    limits = (
+        m.LimitReached(kind="usage", status="warning", name="five_hour", utilization=0.9),
+        m.LimitReached(kind="usage", status="clear", name="five_hour"),
+    )
+    told = [each for each in tell(Encoder(RICH), figures, *limits) if each["sessionUpdate"] == "usage_update"]
+    assert [each["_meta"].get("_claude/rateLimit") for each in told] == [
+        None,
+        {"status": "allowed_warning", "rateLimitType": "five_hour", "utilization": 0.9},
+        {"status": "allowed", "rateLimitType": "five_hour"},
+    ]
+    assert {each["_meta"]["_claude/model"] for each in told} == {"opus"}
+    plain = tell(Encoder(PLAIN), figures, *limits)
+    assert [each["sessionUpdate"] for each in plain] == ["usage_update", "agent_thought_chunk"]
+    assert "_meta" not in plain[0]
+    share = ModelUsage(model="opus", input_tokens=3, output_tokens=4)
+    usage = Usage(input_tokens=3, output_tokens=4, reasoning_tokens=1, models=(share,))
+    ended = m.TurnEnded(turn=TurnId("t"), ok=True, stop_reason="end_turn", usage=usage)
+    answer = answer_prompt(ended, cancelled=False, quota=True)
+    assert isinstance(answer, PromptResponse)
+    quota = json.loads(bytes(answer.meta or b"null"))["quota"]
+    assert (quota["token_count"]["totalTokens"], quota["token_count"]["reasoningOutputTokens"]) == (7, 1)
+    assert [(each["model"], each["token_count"]["inputTokens"]) for each in quota["model_usage"]] == [("opus", 3)]
+
+
 def test_a_compaction_is_told_once_each_way() -> None:
     events = (m.CompactionStarted(), m.CompactionStarted(), m.CompactionEnded(ok=True), m.CompactionEnded(ok=True))
     assert [each["status"] for each in tell(Encoder(RICH), *events)] == ["in_progress", "completed"]
@@ -228,6 +256,21 @@ def test_a_mode_changes_the_option_of_it_too() -> None:
         "config_option_update",
     ]
     assert updates[-1]["configOptions"][0]["currentValue"] == "plan"
+
+
+@pytest.mark.parametrize(("yes", "no"), [("true", "false"), ("on", "off")])
+def test_a_switch_is_a_boolean_to_clients_that_know_them(yes: str, no: str) -> None:
+    values = (m.ConfigValue(value=yes), m.ConfigValue(value=no))
+    option = m.ConfigOption(id="fast", description="Faster", category="model_config", value=yes, values=values)
+    told = {}
+    for profile in (PLAIN, RICH):
+        encoder = Encoder(profile)
+        [update] = tell(encoder, m.ConfigChanged(options=(option,)))
+        [told[profile.booleans]] = update["configOptions"]
+        assert [encoder.choices.word("fast", truth=truth) for truth in (True, False)] == [yes, no]
+        assert encoder.choices.word("nothing", truth=True) == "true"
+    assert (told[False]["type"], told[False]["currentValue"], told[False]["description"]) == ("select", yes, "Faster")
+    assert (told[True]["type"], told[True]["currentValue"], told[True]["description"]) == ("boolean", True, "Faster")
 
 
 def test_the_profile_is_what_the_client_declares() -> None:

@@ -44,3 +44,12 @@ def test_nothing_is_asked_for_by_nothing_and_a_wrong_shape_is_told() -> None:
     assert read_session_meta(msgspec.Raw(b'{"other": 1}')) == empty
     with pytest.raises(Failure, match="_meta"):
         read_session_meta(msgspec.Raw(b'{"claudeCode": 1}'))
+
+
+def test_no_tools_of_its_own_is_an_option_unless_the_tools_are_named() -> None:
+    def options(**beside: object) -> object:
+        meta = {"disableBuiltInTools": True, **beside}
+        return json.loads(bytes(read_session_meta(msgspec.Raw(json.dumps(meta).encode())).options or b"null"))
+
+    assert options() == {"tools": []}
+    assert options(claudeCode={"options": {"tools": ["Read"], "model": "opus"}}) == {"tools": ["Read"], "model": "opus"}

@@ -13,6 +13,8 @@ import pytest
 
 from footplate.config.keys import flatten
 from footplate.config.settings import CommonSettings, Settings
+from footplate.engines.known_agents import OFFERS
+from footplate.engines.mock.triggers import TRIGGERS
 from footplate.engines.sections import section_shapes
 from footplate.interfaces.cli.app import COMMANDS
 
@@ -32,6 +34,24 @@ def test_every_link_leads_somewhere(page: Path) -> None:
     assert [target for target in _links(page) if not target.exists()] == []
 
 
+def _anchors(page: Path) -> set[str]:
+    """The headings of a page as a link names them."""
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    headings = re.findall(r"^#+ +(.*?) *$", text, re.MULTILINE)
+    plain = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading) for heading in headings]
+    return {re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", each).strip().lower()) for each in plain}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_link_to_a_heading_finds_it(page: Path) -> None:
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    named = [target.split("#") for target in LINK.findall(text) if "#" in target and "://" not in target]
+    found = [(page.parent / path if path else page, anchor) for path, anchor in named]
+    assert [
+        f"{path.name}#{anchor}" for path, anchor in found if path.suffix == ".md" and anchor not in _anchors(path)
+    ] == []
+
+
 def test_every_page_can_be_reached_from_the_readme() -> None:
     seen: set[Path] = set()
     waiting = [ROOT / "README.md"]
@@ -47,7 +67,7 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
     assert [page for page in PAGES if page not in seen] == []
 
 
-@pytest.mark.parametrize("script", ["reference.py", "schema.py", "dependencies.py"])
+@pytest.mark.parametrize("script", ["reference.py", "schema.py", "dependencies.py", "api_pages.py"])
 def test_the_generated_pages_are_fresh(script: str) -> None:
     done = subprocess.run(
         [sys.executable, ROOT / "scripts" / script, "--check"], capture_output=True, text=True, check=False
@@ -88,3 +108,39 @@ def test_every_setting_is_in_the_reference() -> None:
     names = {key.rpartition(".")[2] for key in keys if key != "engines"}
     names |= {field.name for shape in shapes for field in msgspec.structs.fields(shape)}
     assert [name for name in sorted(names) if f"| `{name}` |" not in page] == []
+
+
+@pytest.mark.parametrize("agent", [*(offer.id for offer in OFFERS), "mock"])
+def test_every_agent_has_a_page(agent: str) -> None:
+    page = (ROOT / "docs" / "how-to" / f"{agent}.md").read_text()
+    assert f"(how-to/{agent}.md)" in (ROOT / "docs" / "README.md").read_text()
+    assert "```sh\n" in page
+
+
+def test_every_word_of_the_mock_agent_is_told() -> None:
+    page = (ROOT / "docs" / "how-to" / "mock.md").read_text()
+    assert [word for word in TRIGGERS if f"`{word}`" not in page and f"`{word} " not in page] == []
+
+
+@pytest.mark.parametrize("picture", sorted((ROOT / "docs" / "images").glob("*.svg")), ids=lambda path: path.name)
+def test_a_picture_asks_nobody_and_is_told_in_words(picture: Path) -> None:
+    drawn = picture.read_text()
+    assert re.findall(r"https?://[^\"]*", drawn) == ["http://www.w3.org/2000/svg"]
+    assert "<script" not in drawn
+    assert "<title>" in drawn
+
+
+DATE = re.compile(r"\d{4}-\d\d-\d\d")
+COMMIT = re.compile(r"[0-9a-f]{7,40}")
+STATES = {"open", "mended", "worked around"}
+
+
+def test_friction_is_told_whole() -> None:
+    """Date, commit, what was being built, what was tried, what came of it, and how it stands."""
+    page = (ROOT / "docs" / "friction.md").read_text()
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in page.splitlines() if line.startswith("| 2")
+    ]
+    assert rows
+    assert [row for row in rows if len(row) != 6 or not all(row)] == []
+    assert [row for row in rows if not (DATE.fullmatch(row[0]) and COMMIT.fullmatch(row[1]) and row[5] in STATES)] == []

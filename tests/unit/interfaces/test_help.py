@@ -16,6 +16,7 @@ NO_JSON = {
     "": "the root only names the commands",
     "acp": "speaks a protocol on standard output",
     "mock-agent": "speaks a protocol on standard output",
+    "ps shell": "shows a terminal as it is; its exit code is that of the program",
     "serve": "runs until it is stopped; `serve status --json` tells where it listens",
     "server": "as its launchers call it; they read the address, which they chose",
     "telegram": "runs until it is stopped",

@@ -1,4 +1,4 @@
-"""What every `ChatBackend` promises, on both: the hub of this process, and the link to another one's."""
+"""What every `ChatBackend` promises, on all: the hub of this process, the link to another one's, a server at a URL."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from footplate.config.settings import Settings
 from footplate.errors import (
     AlreadyAnswered,
     FootplateError,
-    InvalidValue,
     LinkLost,
     LockHeld,
     ProtocolError,
+    RequestError,
     UnknownEngine,
     UnknownSession,
 )
@@ -31,17 +31,23 @@ from footplate.events.ids import PromptId, RequestId, SessionId
 from footplate.events.model import Event
 from footplate.events.reduce import SessionReducer
 from footplate.events.requests import Allow, Deny
+from footplate.interfaces.cli.chat.remote import RemoteBackend
+from footplate.interfaces.http.api import open_api
+from footplate.interfaces.http.app import build_app
+from footplate.interfaces.http.guard import Doors
+from footplate.interfaces.http.serving import bind, listen
 from footplate.runtime import link_wire as w
+from footplate.runtime.access import Access
 from footplate.runtime.backend import ChatBackend, HubBackend
 from footplate.runtime.link import link_server
 from footplate.runtime.link_client import LinkBackend
 from footplate.runtime.private_socket import connect
-from footplate.runtime.service import open_service
+from footplate.runtime.service import Service, open_service
 from footplate.runtime.spec import SessionSpec
 
 
 @asynccontextmanager
-async def _hub(folder: Path) -> AsyncIterator[HubBackend]:
+async def _service(folder: Path) -> AsyncIterator[Service]:
     environ = {
         "HOME": str(folder),
         "PATH": "/usr/bin:/bin",
@@ -49,13 +55,30 @@ async def _hub(folder: Path) -> AsyncIterator[HubBackend]:
         "FOOTPLATE_MOCK_PACE_MS": "0",
     }
     async with open_service(environ, Settings()) as service:
-        yield HubBackend(service.hub, Settings())
+        yield service
 
 
 @pytest.fixture
-async def hub(tmp_path: Path) -> AsyncIterator[HubBackend]:
-    """The sessions of this process."""
-    async with _hub(tmp_path) as backend:
+async def service(tmp_path: Path) -> AsyncIterator[Service]:
+    """The service of this process."""
+    async with _service(tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture
+def hub(service: Service) -> HubBackend:
+    """Its sessions."""
+    return HubBackend(service.hub, Settings())
+
+
+@asynccontextmanager
+async def _remote(service: Service) -> AsyncIterator[RemoteBackend]:
+    access = await Access.load(service.services.store, chosen="the-token")
+    async with (
+        open_api(service, access) as api,
+        listen(build_app(api, Doors()), api, bind("127.0.0.1", 0)) as listening,
+        RemoteBackend.open(listening.url, "the-token") as backend,
+    ):
         yield backend
 
 
@@ -68,14 +91,16 @@ async def path(tmp_path: Path, hub: HubBackend) -> AsyncIterator[Path]:
         yield folder / "chat.sock"
 
 
-@pytest.fixture(params=["hub", "link"])
-async def backend(request: pytest.FixtureRequest, hub: HubBackend, path: Path) -> AsyncIterator[ChatBackend]:
-    """Either of them."""
+@pytest.fixture(params=["hub", "link", "remote"])
+async def backend(
+    request: pytest.FixtureRequest, service: Service, hub: HubBackend, path: Path
+) -> AsyncIterator[ChatBackend]:
+    """Any of them."""
     if request.param == "hub":
         yield hub
         return
-    async with LinkBackend.open(path) as link:
-        yield link
+    async with _remote(service) if request.param == "remote" else LinkBackend.open(path) as joined:
+        yield joined
 
 
 async def _create(backend: ChatBackend, tmp_path: Path) -> SessionId:
@@ -154,8 +179,9 @@ async def test_the_first_answer_wins_and_the_second_is_told_who_was_first(
     (refused,) = [each for each in outcomes if each is not None]
     assert isinstance(refused, AlreadyAnswered)
     first = "ada" if outcomes[0] is None else "bob"
-    assert (refused.by, refused.surface) == (first, f"chat of {first}")
-    assert f"by {first} from chat of {first}" in str(refused)
+    signed = "operator" if first == "ada" and isinstance(backend, RemoteBackend) else first
+    assert (refused.by, refused.surface) == (signed, f"chat of {first}")
+    assert f"by {signed} from chat of {first}" in str(refused)
     events = await _until(hub, session, m.TurnEnded)
     assert len([event for event in events if isinstance(event, m.RequestAnswered)]) == 1
 
@@ -204,7 +230,7 @@ async def test_what_cannot_be_is_refused_by_the_same_error(backend: ChatBackend,
         await backend.do(SessionId("nope"), c.Interrupt(key="i"))
     with pytest.raises(UnknownEngine, match="known engines"):
         await backend.create(SessionSpec(engine="nobody", cwd=str(tmp_path)))
-    with pytest.raises(InvalidValue, match="one of default, plan"):
+    with pytest.raises(RequestError, match="one of default, plan"):
         await backend.create(SessionSpec(engine="mock", cwd=str(tmp_path), mode="wild"))
     session = await _create(backend, tmp_path)
     answer = c.AnswerRequest(key="a", request=RequestId("r"), answer=Deny())
@@ -289,5 +315,5 @@ def test_an_error_travels_with_its_fields() -> None:
 
 async def test_one_process_owns_a_data_folder(hub: HubBackend, tmp_path: Path) -> None:
     with pytest.raises(LockHeld, match=f"pid {os.getpid()}"):
-        async with _hub(tmp_path):
+        async with _service(tmp_path):
             pass

@@ -25,13 +25,15 @@ DUMB = "#!/bin/sh\necho I am no agent >&2\nexit 4\n"
 
 
 class Shelf:
-    """What is on offer, what was asked for, and what breaks off at the first try."""
+    """What is on offer, what was asked for, what breaks off at the first try, and what waits for the test's word."""
 
     def __init__(self, url: str) -> None:
         self.url = url
         self.files: dict[str, bytes] = {}
         self.asked: list[tuple[str, str]] = []
         self.breaks: set[str] = set()
+        self.logins: set[str] = set()
+        self.holds: dict[str, threading.Event] = {}
 
     def put(self, path: str, data: bytes) -> str:
         """Offer a file; its address."""
@@ -105,10 +107,13 @@ def open_shelf() -> Iterator[Shelf]:
             path = self.path.partition("?")[0]
             wanted = self.headers.get("range", "")
             shelf.asked.append((path, wanted))
+            shelf.logins.add(self.headers.get("authorization", ""))
             data = shelf.files.get(path)
             if data is None:
                 self.send_error(404)
                 return
+            if path in shelf.holds:
+                shelf.holds[path].wait(60)
             begin = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted else 0
             self.send_response(206 if wanted else 200)
             self.send_header("content-length", str(len(data) - begin))

@@ -18,6 +18,7 @@ from footplate.errors import Conflict, InstallFailed, InvalidValue, LockHeld, Un
 from footplate.host.locks import SessionLock
 from footplate.host.process import Keeper
 from footplate.runtime.agents import Roster
+from footplate.runtime.fetched import npm_variables
 from footplate.runtime.installs import Installer, node_problem
 from tests.unit.runtime.shelf import DUMB, TINY, Shelf, make_wheel, open_shelf
 
@@ -137,6 +138,50 @@ async def test_a_package_of_npm_is_installed_at_its_pinned_version(
     again = find_receipt(environ, "tiny")
     assert again is not None
     assert again.version == "1.4.0"
+
+
+@pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not here")
+async def test_npm_sees_the_settings_of_machine_and_user_and_a_download_that_broke_off_is_made_again(
+    environ: dict[str, str], shelf: Shelf, keeper: Keeper, tmp_path: Path
+) -> None:
+    shelf.npm("tiny-acp", "1.4.0", TINY)
+    machine = tmp_path / "machine" / "etc"
+    machine.mkdir(parents=True)
+    (machine / "npmrc").write_text(f"registry={shelf.url}\nfetch-retries=0\n")
+    (tmp_path / ".npmrc").write_text(f"{shelf.url.removeprefix('http:')}/:_authToken=${{COMPANY_TOKEN}}\n")
+    del environ["npm_config_registry"]
+    given = {**environ, "npm_config_prefix": str(machine.parent), "COMPANY_TOKEN": "not-a-real-token", "OTHER": "x"}
+    assert npm_variables(given) == ("COMPANY_TOKEN",)
+    shelf.breaks.add("/tiny-acp/-/tiny-acp-1.4.0.tgz")
+    told: list[str] = []
+    offer = Offer(id="tiny", title="T", ways=(Npm(package="tiny-acp", version="1.4.0"),))
+    receipt = await Installer(keeper, given).install(offer, told=told.append)
+    assert receipt.version == "1.4.0"
+    assert [path for path, _ in shelf.asked].count("/tiny-acp/-/tiny-acp-1.4.0.tgz") == 2
+    assert "Bearer not-a-real-token" in shelf.logins
+
+
+async def test_what_an_installer_cannot_do_is_told_with_what_to_do(
+    environ: dict[str, str], tmp_path: Path, keeper: Keeper
+) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name, text in (("node", "echo v22.0.0"), ("npm", "echo x >> tried; echo npm error code $COMPANY_CODE; exit 1")):
+        (tools / name).write_text(f"#!/bin/sh\n{text.replace('tried', str(tmp_path / 'tried'))}\n")
+        (tools / name).chmod(0o755)
+    offer = Offer(id="tiny", title="T", ways=(Npm(package="tiny-acp"),))
+    (tmp_path / ".npmrc").write_text("note=${COMPANY_CODE}\n")
+    for code, advice, tries in (
+        ("SELF_SIGNED_CERT_IN_CHAIN", "set NODE_EXTRA_CA_CERTS", 1),
+        ("ENOTFOUND", "set HTTPS_PROXY", 2),
+        ("E401", "the registry wants a login", 1),
+    ):
+        (tmp_path / "tried").unlink(missing_ok=True)
+        given = {**environ, "PATH": f"{tools}:/bin", "COMPANY_CODE": code}
+        with pytest.raises(InstallFailed, match=f"npm error code {code}; .*{advice}"):
+            await Installer(keeper, given).install(offer)
+        assert (tmp_path / "tried").read_text() == "x\n" * tries
+    assert not list((installs_folder(environ) / "tiny").iterdir())
 
 
 async def test_a_python_package_is_installed_into_an_environment_of_its_own(

@@ -47,12 +47,16 @@ def test_of_a_new_kind_only_the_kind_is_told_and_of_a_known_one_the_new_fields()
 @pytest.mark.parametrize("version", ["2.1.197", "2.1.325"])
 def test_everything_that_was_recorded_is_known(version: str) -> None:
     known = known_shapes("claude")
-    assert known is not None
     files = [path for path in (RECORDED / version).glob("*.jsonl") if "stdin" not in path.name]
     lines = [line for path in files for line in path.read_bytes().splitlines() if line.strip()]
     assert lines
     assert unknown(lines, known) == ()
-    assert known_shapes("nobody") is None
+
+
+def test_an_agent_that_was_never_recorded_is_compared_with_what_others_say_in_its_protocol() -> None:
+    update = b'{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"%s"},"sessionId":"1"}}'
+    lines = [update % b"agent_message_chunk", update % b"telepathy"]
+    assert unknown(lines, known_shapes("nobody")) == ("session/update/telepathy",)
 
 
 def test_a_report_says_what_went_wrong_and_what_is_new() -> None:

@@ -78,12 +78,41 @@ async function call<T>(path: string, options: CallOptions = {}): Promise<T> {
 
 const at = (session: string, rest = "") => `/api/sessions/${encodeURIComponent(session)}${rest}`;
 
+const child = (process: string, rest = "") => `/v1/processes/${encodeURIComponent(process)}${rest}`;
+
 /** Each call by its name. Add yours here: path, body and answer are typed from the generated types. */
 export const api = {
   info: () => call<t.Info>("/api/info"),
   engines: () => call<t.EngineList>("/api/engines"),
   projects: () => call<t.ProjectList>("/api/projects"),
   entries: (path?: string) => call<readonly t.Entry[]>("/v1/fs/entries", { query: { path } }),
+  stat: (path: string) => call<t.Facts>("/v1/fs/stat", { query: { path } }),
+  readFile: (path: string, known = "") =>
+    fetchRaw("/v1/fs/file", { query: { path }, headers: known ? { "if-none-match": known } : {} }),
+  writeFile: (path: string, raw: BodyInit, only: { over?: string; fresh?: boolean } = {}) =>
+    fetchRaw("/v1/fs/file", {
+      method: "PUT",
+      query: { path },
+      raw,
+      headers: {
+        "content-type": "application/octet-stream",
+        ...(only.over ? { "if-match": only.over } : {}),
+        ...(only.fresh ? { "if-none-match": "*" } : {}),
+      },
+    }),
+  makeFolder: (path: string) => call<t.PathDone>("/v1/fs/mkdir", { method: "POST", query: { path } }),
+  moveEntry: (from: string, to: string) => call<t.Moved>("/v1/fs/move", { body: { from, to, overwrite: false } }),
+  removeEntry: (path: string, recursive: boolean) =>
+    call<t.PathDone>("/v1/fs/entry", { method: "DELETE", query: { path, recursive } }),
+
+  gitStatus: (path: string) => call<t.Status>("/api/git/status", { query: { path } }),
+  gitDiff: (query: t.DiffQuery) => call<t.Diff>("/api/git/diff", { query: { ...query } }),
+  gitStage: (path: string, files: readonly string[]) => call<t.Status>("/api/git/stage", { body: { path, files } }),
+  gitUnstage: (path: string, files: readonly string[]) => call<t.Status>("/api/git/unstage", { body: { path, files } }),
+  gitCommit: (body: t.NewCommit) => call<t.Commit>("/api/git/commit", { body }),
+  gitLog: (path: string, limit: number, skip: number) => call<t.CommitList>("/api/git/log", { query: { path, limit, skip } }),
+  gitBranches: (path: string) => call<t.BranchList>("/api/git/branches", { query: { path } }),
+  worktrees: () => call<t.WorktreeList>("/api/worktrees", { query: { sizes: false } }),
 
   sessions: (query: Partial<t.SessionsListQuery>) => call<t.SessionList>("/api/sessions", { query: { ...query } }),
   session: (id: string, signal?: AbortSignal) => call<t.SessionDetail>(at(id), { signal }),
@@ -117,6 +146,23 @@ export const api = {
   request: (id: string) => call<t.RequestInfo>(`/api/requests/${encodeURIComponent(id)}`),
   answer: (id: string, body: t.AnswerBody) =>
     call<t.RequestInfo>(`/api/requests/${encodeURIComponent(id)}/answer`, { body }),
+  processes: () => call<t.Listed>("/v1/processes", { query: { owner: "user" } }),
+  process: (id: string) => call<t.ChildInfo>(child(id)),
+  startProcess: (body: t.NewProcess) => call<t.ChildInfo>("/v1/processes", { body }),
+  stopProcess: (id: string, waitMs: number) => call<t.ChildInfo>(child(id, "/stop"), { method: "POST", query: { waitMs } }),
+  killProcess: (id: string, waitMs: number) => call<t.ChildInfo>(child(id, "/kill"), { method: "POST", query: { waitMs } }),
+  forgetProcess: (id: string) => call<void>(child(id), { method: "DELETE" }),
+  processLogs: (id: string, since: number) => call<t.Logs>(child(id, "/logs"), { query: { since } }),
+
+  agents: () => call<t.CatalogList>("/api/agents"),
+  agent: (id: string) => call<t.CatalogEntry>(`/api/agents/${encodeURIComponent(id)}`),
+  install: (id: string) => call<t.CatalogEntry>(`/api/agents/${encodeURIComponent(id)}/install`, { body: { wait: false } }),
+  examine: (id: string) => call<t.CatalogEntry>(`/api/agents/${encodeURIComponent(id)}/doctor`, { body: { wait: false } }),
+  uninstall: (id: string) => call<void>(`/api/agents/${encodeURIComponent(id)}`, { method: "DELETE" }),
+  doctor: () => call<t.Doctor>("/api/doctor"),
+  tokens: () => call<t.TokenList>("/api/tokens"),
+  issue: (body: t.TokenRequest) => call<t.NewToken>("/api/tokens", { body }),
+  revoke: (id: string) => call<void>(`/api/tokens/${encodeURIComponent(id)}`, { method: "DELETE" }),
   push: () => call<t.PushInfo>("/api/push"),
   subscribe: (body: t.Subscribe) => call<t.SubscriptionInfo>("/api/push/subscriptions", { body }),
   unsubscribe: (id: string) => call<void>(`/api/push/subscriptions/${id}`, { method: "DELETE" }),

@@ -2,7 +2,7 @@
 
 export type Event = SessionOpened | EngineAttached | EngineDetached | StateChanged | ModeChanged | ModelChanged | ConfigChanged | CommandsChanged | TitleChanged | SessionClosed | PromptQueued | PromptWithdrawn | PromptSteered | TurnStarted | UserMessage | MessageDelta | Message | ThoughtDelta | Thought | ToolStarted | ToolUpdated | ToolEnded | PlanChanged | TaskStarted | TaskUpdated | TaskEnded | UsageReported | TurnEnded | RequestOpened | RequestAnswered | RequestSent | RequestApplied | RequestRejected | RequestWithdrawn | RequestUnanswered | RuleAdded | RuleRevoked | CompactionStarted | CompactionEnded | LimitReached | Parked | CommandRan | FilesRewound | Notice | Unparsed;
 
-export type Command = SendPrompt | WithdrawPrompt | Interrupt | AnswerRequest | RevokeRule | SetMode | SetModel | SetEffort | StopTask | RunCommand | Rename | Rewind | CloseSession;
+export type Command = SendPrompt | WithdrawPrompt | Interrupt | AnswerRequest | RevokeRule | SetMode | SetModel | SetEffort | SetOption | StopTask | RunCommand | Rename | Rewind | CloseSession;
 
 export type ContentBlock = TextBlock | ImageBlock | ResourceBlock | DiffBlock | TerminalBlock | OtherBlock;
 
@@ -440,6 +440,7 @@ export interface ConfigChanged {
 export interface ConfigOption {
   readonly id: string;
   readonly label?: string;
+  readonly description?: string;
   readonly category?: string;
   readonly value?: string;
   readonly values?: readonly ConfigValue[];
@@ -1223,6 +1224,12 @@ export interface NoticeItem {
   readonly call: string | null;
 }
 
+/** An option that the agent told, by its id, and the value that it is to have. */
+export interface OptionBody {
+  readonly option: string;
+  readonly value: string;
+}
+
 /** Messages in the order they are to run; those that are not named follow in theirs. */
 export interface Order {
   readonly prompts: readonly string[];
@@ -1964,6 +1971,16 @@ export interface SetModel {
   readonly by?: string;
   readonly surface?: string;
   readonly model: string;
+}
+
+/** Change an option of the engine's own, by its id. */
+export interface SetOption {
+  readonly type: "SetOption";
+  readonly key: string;
+  readonly by?: string;
+  readonly surface?: string;
+  readonly option: string;
+  readonly value: string;
 }
 
 /** The same answer to several requests. */

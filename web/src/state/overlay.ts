@@ -6,8 +6,19 @@ export type Overlay =
   | { readonly name: "start"; readonly tab: "fresh" | "adopt" }
   | { readonly name: "rename"; readonly session: SessionInfo }
   | { readonly name: "confirm"; readonly text: string; readonly action: string; readonly done: () => void }
+  | { readonly name: "ask"; readonly ask: Asking }
   | { readonly name: "palette" }
   | { readonly name: "help" };
+
+/** One line of text is wanted. `done` says what is wrong with it, or nothing. */
+export interface Asking {
+  readonly title: string;
+  readonly label: string;
+  readonly hint?: string;
+  readonly value: string;
+  readonly action: string;
+  readonly done: (value: string) => Promise<string | void>;
+}
 
 export const overlay = signal<Overlay | null>(null);
 

@@ -3,16 +3,20 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { reconnectNow } from "../api/stream";
 import { connection } from "../state/attention";
+import { formatRoute, onLink } from "../state/route";
 import { texts } from "../texts";
 
+const SERVER = { name: "page", id: "server" } as const;
 const PATIENCE_MS = 1_500;
 
 export function ConnectionState(): JSX.Element {
   const state = connection.value;
   return (
-    <span class="link-state" data-state={state} role="status">
-      <span class="dot" aria-hidden="true" />
-      {texts.connection[state]}
+    <span class="spacer" role="status">
+      <a class="link-state" data-state={state} href={formatRoute(SERVER)} title={texts.server.lead} onClick={onLink(SERVER)}>
+        <span class="dot" aria-hidden="true" />
+        <span class="link-words">{texts.connection[state]}</span>
+      </a>
     </span>
   );
 }

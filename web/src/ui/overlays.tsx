@@ -1,7 +1,7 @@
 // Draws the one overlay that is open. The bigger ones are loaded when they are first wanted.
 import type { JSX } from "preact";
 import { overlay } from "../state/overlay";
-import { ConfirmDialog, RenameDialog } from "./dialogs/small";
+import { AskDialog, ConfirmDialog, RenameDialog } from "./dialogs/small";
 import { Lazy, preload } from "./lazy";
 
 const loadStart = () => import("./dialogs/start");
@@ -21,6 +21,8 @@ export function Overlays(): JSX.Element | null {
       return <RenameDialog session={open.session} />;
     case "confirm":
       return <ConfirmDialog text={open.text} action={open.action} done={open.done} />;
+    case "ask":
+      return <AskDialog ask={open.ask} />;
     case "start":
       return <Lazy load={loadStart} props={{ tab: open.tab }} />;
     case "palette":

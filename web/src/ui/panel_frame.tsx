@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { isWorkspace, type Panel, workspace } from "../panels";
+import { onKey } from "../state/keys";
 import { wideWorkspace, workspaceTab } from "../state/preferences";
 import { goSession } from "../state/route";
 import type { OpenSession } from "../state/session";
@@ -15,7 +16,9 @@ const BODY = "panel-body";
 export function PanelFrame({ panel, session }: { panel: Panel; session: OpenSession }): JSX.Element {
   const inWorkspace = isWorkspace(panel.id);
   useEffect(() => {
-    if (inWorkspace) workspaceTab.value = panel.id;
+    if (!inWorkspace) return;
+    workspaceTab.value = panel.id;
+    document.getElementById(`tab-${panel.id}`)?.scrollIntoView({ inline: "nearest", block: "nearest" });
   }, [panel.id]);
   const body = <Lazy key={`${session.id}/${panel.id}`} load={panel.load} props={{ session }} />;
   return (
@@ -59,6 +62,7 @@ function WidthButton(): JSX.Element {
 
 /** Arrows, Home and End go from tab to tab; only the open one is on the way of the Tab key. */
 function TabStrip({ open, session }: { open: string; session: string }): JSX.Element {
+  useEffect(() => document.getElementById(`tab-${open}`)?.scrollIntoView({ block: "nearest", inline: "nearest" }), [open]);
   const onKey = (event: KeyboardEvent): void => {
     const at = workspace.findIndex((each) => each.id === open);
     const last = workspace.length - 1;
@@ -90,18 +94,31 @@ function TabStrip({ open, session }: { open: string; session: string }): JSX.Ele
   );
 }
 
-/** Opens the workspace where it was left, or closes it. */
+/** Opens the workspace where it was left, or closes it; the tab that is open, if one is. */
+function toggleWorkspace(session: string, open: string): string {
+  const tab = isWorkspace(workspaceTab.value) ? workspaceTab.value : (workspace[0]?.id ?? "");
+  goSession(session, isWorkspace(open) ? "" : tab);
+  return isWorkspace(open) ? "" : tab;
+}
+
 export function WorkspaceButton({ session, open }: { session: string; open: string }): JSX.Element {
   const shown = isWorkspace(open);
-  const tab = isWorkspace(workspaceTab.value) ? workspaceTab.value : (workspace[0]?.id ?? "");
+  useEffect(
+    () =>
+      onKey("workspace", () => {
+        const tab = toggleWorkspace(session, open);
+        if (tab) requestAnimationFrame(() => document.getElementById(`tab-${tab}`)?.focus());
+      }),
+    [session, open],
+  );
   return (
     <button
       type="button"
       class="button quiet only-icon"
       aria-label={words.title}
-      title={words.title}
+      title={`${words.title} (f)`}
       aria-pressed={shown}
-      onClick={() => goSession(session, shown ? "" : tab)}
+      onClick={() => toggleWorkspace(session, open)}
     >
       <Icon name="panel" />
     </button>

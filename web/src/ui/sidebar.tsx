@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { api } from "../api/client";
 import type { SessionInfo } from "../api/types";
+import { pages } from "../panels";
 import { reloadSessions, sessionList, sessionsLoaded, waiting } from "../state/attention";
 import { openStart, overlay } from "../state/overlay";
 import { theme } from "../state/preferences";
@@ -24,7 +25,6 @@ export const SEARCH_ID = "session-search";
 const FILTERS: readonly Filter[] = ["all", "waiting", "active", "idle", "archived"];
 const ACTIVE = new Set(["starting", "running", "waiting", "parked"]);
 const DAY_S = 86_400;
-const NOTIFICATIONS = { name: "page", id: "notifications" } as const;
 
 const query = signal("");
 const filter = signal<Filter>("all");
@@ -83,9 +83,8 @@ export function Sidebar(): JSX.Element {
       <SessionList />
       <div class="sidebar-foot">
         <ConnectionState />
-        <a class="button quiet only-icon" href={formatRoute(NOTIFICATIONS)} onClick={onLink(NOTIFICATIONS)} aria-label={texts.push.title} title={texts.push.title}>
-          <Icon name="bell" />
-        </a>
+        <PageLink id="notifications" />
+        <PageLink id="agents" />
         <button type="button" class="button quiet only-icon" aria-label={texts.palette.open} title={`${texts.palette.open} (Ctrl K)`} onClick={() => (overlay.value = { name: "palette" })}>
           <Icon name="bolt" />
         </button>
@@ -100,6 +99,18 @@ export function Sidebar(): JSX.Element {
         }))} />
       </div>
     </nav>
+  );
+}
+
+function PageLink({ id }: { id: string }): JSX.Element | null {
+  const page = pages.find((each) => each.id === id);
+  if (!page) return null;
+  const at = route.value;
+  const to = { name: "page", id } as const;
+  return (
+    <a class="button quiet only-icon" href={formatRoute(to)} onClick={onLink(to)} aria-label={page.title} title={page.title} aria-current={at.name === "page" && at.id === id ? "page" : undefined}>
+      <Icon name={page.icon} />
+    </a>
   );
 }
 

@@ -55,7 +55,12 @@ export function ChangeRow({ path, mark, hint, added, removed, actions, first = f
 
 /** What git tells of one file. */
 export function PatchView({ patch }: { patch: Patch }): JSX.Element {
-  if (patch.binary) return <p class="hint">{texts.changes.binary}</p>;
-  if (!patch.change.hunks?.length) return <p class="hint">{texts.changes.noText}</p>;
-  return <DiffView change={patch.change} />;
+  if (patch.change.hunks?.length) return <DiffView change={patch.change} />;
+  return (
+    <p class="hint no-text">
+      <Icon name="file" size={14} />
+      <code class="path">{patch.change.moved_to || patch.change.path}</code>
+      {patch.binary ? texts.changes.binary : texts.changes.noText}
+    </p>
+  );
 }

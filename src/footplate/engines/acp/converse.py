@@ -32,6 +32,7 @@ from footplate.engines.acp.startup import (
     CATEGORIES,
     Call,
     Opened,
+    find_option,
     initialize,
     open_session,
     set_option,
@@ -51,6 +52,7 @@ from footplate.events.commands import (
     SetEffort,
     SetMode,
     SetModel,
+    SetOption,
     WithdrawPrompt,
 )
 from footplate.events.ids import EngineSessionId, MessageId, PromptId, TurnId
@@ -73,7 +75,7 @@ Answered = Callable[[Envelope], None]
 EPOCH_IDS: Final = 1_000_000
 """The ids of our requests begin here, times the number of those who talked to the agent before."""
 
-CAN: Final = "prompts, interrupts, answers, mode, model and effort"
+CAN: Final = "prompts, interrupts, answers, mode, model, effort and its own options"
 NO_SERVERS: Final[Mapping[str, Declared]] = {}
 
 
@@ -154,6 +156,8 @@ class AcpConversation:
                 self._set("model", command.model)
             case SetEffort():
                 self._set("effort", command.effort)
+            case SetOption():
+                self._set(command.option, command.value)
             case _:
                 raise UnsupportedOption(self._engine, type(command).__name__, f"an ACP agent takes {CAN}")
         return self._in.react()
@@ -301,7 +305,9 @@ class AcpConversation:
             self._advance()
             return
         name, value = self._settings.pop(0)
-        if self._in.state.value_of(CATEGORIES[name]) == value:
+        option = find_option(self._in.state, name)
+        has_it = option is not None and option.current_value in (value, value == "true")
+        if has_it or (option is None and name not in CATEGORIES):
             self._configure()
             return
         try:

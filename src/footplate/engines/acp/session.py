@@ -74,6 +74,10 @@ class SessionState:
         """The option of that category."""
         return next((option for option in self.options if option.category == category), None)
 
+    def named(self, name: str) -> WireOption | None:
+        """The option of that id."""
+        return next((option for option in self.options if option.id == name), None)
+
     def value_of(self, category: str) -> str:
         """The value of the option of that category; empty when there is none."""
         option = self.option(category)
@@ -159,6 +163,7 @@ def _option(option: WireOption) -> ConfigOption:
     return ConfigOption(
         id=option.id,
         label=option.name,
+        description=option.description or "",
         category=option.category or "",
         value=value if isinstance(value, str) else str(value).lower(),
         values=tuple(_values(option.options or ())) if isinstance(value, str) else _BOOLEAN,
@@ -179,4 +184,4 @@ def _values(choices: tuple[SessionConfigSelectChoice | SessionConfigSelectOption
 
 def allowed_values(option: WireOption) -> tuple[str, ...]:
     """Every value an option may take."""
-    return tuple(value.value for value in _values(option.options or ()))
+    return tuple(value.value for value in _option(option).values)

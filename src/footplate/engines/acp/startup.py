@@ -113,22 +113,33 @@ def _server(name: str, declared: Declared) -> McpServer:
 
 
 def set_option(engine: str, session: str, state: SessionState, name: str, value: str) -> Call:
-    """Set the model, the mode or the effort. Raises `RequestError` when the agent has no such choice."""
-    option = state.option(CATEGORIES[name])
+    """Set the model, the mode, the effort, or the option of that id. Raises `RequestError` when there is no such."""
+    option = find_option(state, name)
     if option is None:
         raise UnsupportedOption(engine, f"a choice of {name}", "leave it out")
     known = allowed_values(option)
     if value not in known:
         raise InvalidValue(name, value, f"one of {', '.join(known)}")
     if option not in state.apart:
-        params = SetSessionConfigOptionRequest(session_id=session, config_id=option.id, value=value)
+        boolean = isinstance(option.current_value, bool)
+        params = SetSessionConfigOptionRequest(
+            session_id=session,
+            config_id=option.id,
+            type="boolean" if boolean else None,
+            value=value == "true" if boolean else value,
+        )
         return Call("session/set_config_option", params)
     if name == "mode":
         return Call("session/set_mode", SetSessionModeRequest(session_id=session, mode_id=value))
     return Call("session/set_model", SetModelRequest(session_id=session, model_id=value))
 
 
+def find_option(state: SessionState, name: str) -> SessionConfigOption | None:
+    """The option for the model, the mode or the effort, else the one of that id."""
+    return state.option(CATEGORIES[name]) if name in CATEGORIES else state.named(name)
+
+
 def wanted_options(options: Options) -> list[tuple[str, str]]:
     """What is to be set before the first prompt."""
     wanted = (("model", options.model), ("mode", options.mode), ("effort", options.effort))
-    return [(name, value) for name, value in wanted if value]
+    return [*((name, value) for name, value in wanted if value), *options.choices.items()]

@@ -54,6 +54,7 @@ class ModelWire(Part, frozen=True, kw_only=True, rename="camel"):
     description: str = ""
     supported_effort_levels: tuple[str, ...] = ()
     supports_auto_mode: bool = False
+    supports_fast_mode: bool = False
 
 
 class Initialized(Part, frozen=True, kw_only=True):
@@ -69,6 +70,8 @@ class Initialized(Part, frozen=True, kw_only=True):
     claude_code_version: str = ""
     current_permission_mode: str = ""
     capabilities: tuple[str, ...] = ()
+    fast_mode_state: str = ""
+    fast_mode_disabled_reason: str = ""
 
 
 class CategoryWire(Part, frozen=True, kw_only=True):
@@ -242,6 +245,7 @@ def read_models(raws: msgspec.Raw | None) -> tuple[f.ModelInfo, ...]:
             resolved=model.resolved_model,
             efforts=model.supported_effort_levels,
             auto_mode=model.supports_auto_mode,
+            fast_mode=model.supports_fast_mode,
         )
         for model in models
         if model is not None and model.value

@@ -29,6 +29,8 @@ class Attachment:
         self._complained = False
         self.clearing = False
         self.mismatch = ""
+        self.fast = ("", "")
+        """How fast mode stands, and why not."""
 
     def rejoin(self, *, version: str, model: str, mode: str) -> None:
         """The process goes on, and we with it: the session that was asked for is attached again."""
@@ -94,6 +96,12 @@ class Attachment:
         self._mode = mode
         self._ledger.out.append(ModeChanged(mode=mode))
         return True
+
+    def fast_is(self, state: str | None, reason: str | None) -> None:
+        """How fast mode stands with the turn."""
+        told = (state or "", reason or "")
+        if state and told != self.fast:
+            self.fast = told
 
     def fell_back(self, line: Fallback) -> None:
         """The engine gave up a model."""

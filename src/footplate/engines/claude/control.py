@@ -12,10 +12,11 @@ from typing import Final
 import msgspec
 
 from footplate.engines.claude.lenient import read
+from footplate.engines.claude.prompt_blocks import prompt_body
 from footplate.engines.claude.prompts import prompt_uuid
 from footplate.engines.claude.wire import FIELDS
 from footplate.errors import InvalidValue
-from footplate.events.content import ContentBlock, ImageBlock, ResourceBlock, TextBlock, text_of
+from footplate.events.content import ContentBlock
 from footplate.events.ids import PromptId
 from footplate.events.requests import Allow, Answer, Choose, Decline, Deny, Reply, Request
 from footplate.events.rules import meaning, taken_suggestion
@@ -46,13 +47,10 @@ def line(frame: object) -> bytes:
 
 
 def prompt_frame(prompt: PromptId, content: tuple[ContentBlock, ...], *, now: bool = False) -> bytes:
-    """A message of the person. One plain text goes as a string, so that slash commands are seen as such."""
-    body: object = [_block(block) for block in content]
-    if len(content) == 1 and isinstance(content[0], TextBlock):
-        body = content[0].text
+    """A message of the person."""
     frame: dict[str, object] = {
         "type": "user",
-        "message": {"role": "user", "content": body},
+        "message": {"role": "user", "content": prompt_body(content)},
         "parent_tool_use_id": None,
         "uuid": prompt_uuid(prompt),
     }
@@ -144,16 +142,3 @@ def _with_answers(request: Request, reply: Reply) -> dict[str, object]:
     }
     questions = read(FIELDS, request.input) or {}
     return {**questions, "answers": answers}
-
-
-def _block(block: ContentBlock) -> dict[str, object]:
-    if isinstance(block, ImageBlock):
-        source = (
-            {"type": "base64", "media_type": block.media_type, "data": block.data}
-            if block.data
-            else {"type": "url", "url": block.uri}
-        )
-        return {"type": "image", "source": source}
-    if isinstance(block, ResourceBlock):
-        return {"type": "text", "text": f"{block.uri}\n{block.text}".strip()}
-    return {"type": "text", "text": text_of((block,))}

@@ -22,6 +22,7 @@ from footplate.engines.claude.offers import Offers
 from footplate.engines.claude.orders import Orders
 from footplate.engines.claude.outgoing import MUTE, Outgoing, Verdict, encoded, reading
 from footplate.engines.claude.queries import QUESTIONS
+from footplate.engines.claude.switches import Switches
 from footplate.engines.claude.translate import CONTROL, ControlLine, Translator
 from footplate.engines.claude.wire import LINES, RAWS, ControlCancel, ControlRequest, ControlResponse
 from footplate.errors import UnsupportedOption
@@ -54,7 +55,7 @@ class ClaudeConversation:
         self._one_shot = options.one_shot
         self._standing = options.standing
         self._rejoined = options.standing if options.standing is not None and options.standing.living else None
-        self._granted = bool(options.grants)
+        self._granted = bool(options.grants or options.choices)
         self._installed = version
         self._version = features.parse_version(version)
         self._translator = Translator(
@@ -76,10 +77,12 @@ class ClaudeConversation:
             model=options.model,
             effort=options.effort,
             may_bypass=may_bypass,
+            switches=Switches(options.choices),
         )
         self._orders = Orders(
             self._translator, self._outgoing, self._offers, self._version, grants=Grants(options.grants)
         )
+        self._fast = self._translator.fast
         self._early: list[Query] = []
         self._held: list[bytes] = []
         self._frames: list[bytes] = []
@@ -126,7 +129,12 @@ class ClaudeConversation:
 
     def feed(self, block: Block) -> Reaction:
         """What the CLI said. A control request that nobody here serves is refused: unanswered it hangs the turn."""
-        return self._react(self._translator.feed(block))
+        events = self._translator.feed(block)
+        if self._translator.fast is not self._fast:
+            self._fast = self._translator.fast
+            if self._offers.ready and self._offers.switches.fast_is(*self._fast):
+                self._orders.tell_choices()
+        return self._react(events)
 
     def command(self, command: Command) -> Reaction:
         """Something asked of the session, as frames."""
@@ -228,10 +236,17 @@ class ClaudeConversation:
     def _initialized(self, raw: msgspec.Raw) -> Verdict:
         self._offers.initialized(raw)
         self._translator.tell(self._offers.commands(), self._offers.config())
+        if self._offers.switches.asks(self._offers.model_in_force()):
+            self._frames.append(self._outgoing.ask(MUTE, "get_settings", self._settings_told))
         early, self._early = self._early, []
         for query in early:
             self._answer(query)
         self._release()
+        return Verdict.DONE
+
+    def _settings_told(self, raw: msgspec.Raw) -> Verdict:
+        if self._offers.switches.learn_settings(raw):
+            self._orders.tell_choices()
         return Verdict.DONE
 
     def _answer(self, query: Query) -> None:

@@ -20,14 +20,14 @@ from footplate.engines.claude.credentials import API_KEY, find_login
 from footplate.engines.claude.discovery import find_credentials, pick_key
 from footplate.engines.claude.features import parse_version
 from footplate.engines.claude.launch import CONFIG_DIR, Facts, build_launch
-from footplate.engines.claude.login import LOGOUT, find_logins, gateway_variables
+from footplate.engines.claude.login import LOGOUT, STATUS, find_logins, find_route, gateway_variables, read_status
 from footplate.engines.claude.modes import BYPASS, EFFORTS, MODES, static_choices, wire_mode
 from footplate.engines.claude.rejoining import ClaudeRejoining, rejoin_claude
 from footplate.engines.claude.revival import ClaudeParking
 from footplate.engines.claude.sdk_options import read_sdk_options
 from footplate.engines.claude.settings import ClaudeSettings
 from footplate.engines.claude.trust import CONFIG_FILE, find_distrust
-from footplate.engines.login import Gateway, LoginMethod
+from footplate.engines.login import Gateway, LoginMethod, LoginState
 from footplate.engines.receipts import own_program
 from footplate.engines.rejoining import Where
 from footplate.engines.standing import Standing
@@ -102,6 +102,19 @@ class ClaudeEngine:
     def logout(self) -> tuple[str, ...]:
         """The arguments with which the CLI logs out."""
         return LOGOUT
+
+    @property
+    def status(self) -> tuple[str, ...]:
+        """The arguments with which the CLI says who is logged in."""
+        return STATUS
+
+    def read_status(self, output: str) -> LoginState:
+        """What the CLI said to that."""
+        return read_status(output)
+
+    def route(self, environ: Mapping[str, str]) -> Gateway:
+        """Where its requests go, by the variables and the settings."""
+        return find_route({**environ, **self._settings.env})
 
     def through(self, gateway: Gateway) -> dict[str, str]:
         """The variables that send its requests through a gateway."""

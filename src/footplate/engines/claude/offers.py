@@ -11,6 +11,7 @@ import msgspec
 from footplate.engines.claude.answers import INITIALIZED, Initialized, read_about, read_commands, read_models
 from footplate.engines.claude.lenient import read_struct
 from footplate.engines.claude.modes import AUTO, BYPASS, LABELS, MODES
+from footplate.engines.claude.switches import Switches
 from footplate.events import facts as f
 from footplate.events.model import CommandsChanged, ConfigChanged, ConfigOption, ConfigValue, SlashCommand
 
@@ -20,12 +21,15 @@ DEFAULT_MODEL = "default"
 class Offers:
     """The choices of one process."""
 
-    def __init__(self, *, version: str, mode: str, model: str, effort: str, may_bypass: bool) -> None:
+    def __init__(
+        self, *, version: str, mode: str, model: str, effort: str, may_bypass: bool, switches: Switches | None = None
+    ) -> None:
         self.mode = mode or "default"
         self.model = model or DEFAULT_MODEL
         self.effort = effort
         self.ready = False
         self.about = f.About(version=version, mode=self.mode)
+        self.switches = switches or Switches({})
         self._may_bypass = may_bypass
         self._models: tuple[f.ModelInfo, ...] = ()
         self._commands: tuple[SlashCommand, ...] = ()
@@ -37,6 +41,8 @@ class Offers:
         self.mode = self.about.mode
         self._models = read_models(wire.models)
         self._commands = read_commands(wire.commands)
+        self.switches.learn_agents(self.about.agents)
+        self.switches.fast_is(wire.fast_mode_state, wire.fast_mode_disabled_reason)
         self.ready = True
 
     def fact(self, name: str) -> f.Fact | None:
@@ -68,7 +74,7 @@ class Offers:
             options.append(
                 ConfigOption(id="effort", label="Effort", category="thought_level", value=self.effort, values=efforts)
             )
-        return ConfigChanged(options=tuple(options))
+        return ConfigChanged(options=(*options, *self.switches.options(self.model_in_force())))
 
     def modes(self) -> tuple[str, ...]:
         """The modes that can be switched to."""
@@ -79,8 +85,13 @@ class Offers:
 
     def efforts(self) -> tuple[str, ...]:
         """The efforts of the model in force."""
+        model = self.model_in_force()
+        return () if model is None else model.efforts
+
+    def model_in_force(self) -> f.ModelInfo | None:
+        """The model that is chosen, as far as the CLI has told of it."""
         for wanted in (self.model, DEFAULT_MODEL):
             for model in self._models:
                 if wanted in (model.value, model.resolved):
-                    return model.efforts
-        return ()
+                    return model
+        return None

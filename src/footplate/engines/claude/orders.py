@@ -73,7 +73,9 @@ class Orders:
 
     def begin(self) -> Frames:
         """What a new process is given before its first prompt."""
-        return (self._apply(MUTE),) if self._grants else ()
+        chosen = self._offers.switches.begin()
+        frames = [self._outgoing.ask(MUTE, "apply_flag_settings", settings=settings) for settings in chosen]
+        return (*((self._apply(MUTE),) if self._grants else ()), *frames)
 
     def _apply(self, key: str) -> bytes:
         return self._outgoing.ask(key, "apply_flag_settings", settings=self._grants.settings())
@@ -140,7 +142,7 @@ class Orders:
             wire = read_struct(answers.MODE, raw)
             self._offers.mode = (wire.mode if wire is not None else "") or mode
             self._translator.mode_is(self._offers.mode)
-            self._tell_choices()
+            self.tell_choices()
             return Verdict.DONE
 
         return (self._outgoing.ask(command.key, "set_permission_mode", meaning, mode=mode),)
@@ -150,7 +152,7 @@ class Orders:
             wire = read_struct(answers.MODE, raw)
             self._offers.model = command.model or "default"
             self._translator.model_is(wire.model if wire is not None else "")
-            self._tell_choices()
+            self.tell_choices()
             return Verdict.DONE
 
         return (self._outgoing.ask(command.key, "set_model", meaning, model=command.model or None),)
@@ -161,15 +163,27 @@ class Orders:
 
         def meaning(raw: msgspec.Raw) -> Verdict:  # noqa: ARG001
             self._offers.effort = command.effort
-            self._tell_choices()
+            self.tell_choices()
             return Verdict.DONE
 
         if budget is not None:
             return (self._outgoing.ask(command.key, "set_max_thinking_tokens", meaning, max_thinking_tokens=budget),)
-        settings = {"effortLevel": command.effort}
+        settings = {"effortLevel": command.effort, **self._offers.switches.beside_effort()}
         return (self._outgoing.ask(command.key, "apply_flag_settings", meaning, settings=settings),)
 
-    def _tell_choices(self) -> None:
+    def _set_option(self, command: c.SetOption) -> Frames:
+        """An option of the CLI's own is a setting of the process."""
+        switches = self._offers.switches
+        settings = switches.check(command.option, command.value, self._offers.model_in_force())
+
+        def meaning(raw: msgspec.Raw) -> Verdict:  # noqa: ARG001
+            switches.was_set(command.option, command.value)
+            self.tell_choices()
+            return Verdict.DONE
+
+        return (self._outgoing.ask(command.key, "apply_flag_settings", meaning, settings=settings),)
+
+    def tell_choices(self) -> None:
         """The whole list of choices, with the mode that is in force by now: plans change it, too."""
         self._offers.mode = self._translator.mode or self._offers.mode
         self._translator.tell(self._offers.config())
@@ -218,6 +232,7 @@ class Orders:
             (c.SetMode, _set_mode),
             (c.SetModel, _set_model),
             (c.SetEffort, _set_effort),
+            (c.SetOption, _set_option),
             (c.Rewind, _rewind),
             (c.Rename, _rename),
             (c.CloseSession, _close),

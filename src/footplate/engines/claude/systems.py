@@ -32,6 +32,8 @@ class Init(Part, frozen=True, kw_only=True):
     agents: tuple[str, ...] = ()
     mcp_servers: tuple[ServerWire, ...] = ()
     user_message_uuids: tuple[str, ...] = ()
+    fast_mode_state: str = ""
+    fast_mode_disabled_reason: str = ""
 
 
 class Status(Part, frozen=True, kw_only=True):

@@ -190,6 +190,11 @@ class Translator:
         """The mode in force, once it is known."""
         return self._attachment.mode
 
+    @property
+    def fast(self) -> tuple[str, str]:
+        """How fast mode stands, and why not; the same object until it changes."""
+        return self._attachment.fast
+
     def mode_is(self, mode: str) -> None:
         """The mode that an answer says is in force."""
         self._attachment.mode_is(mode)

@@ -48,6 +48,7 @@ class Turns:
     def begin(self, init: Init) -> None:
         """An init: news of the session, and a turn if none is open."""
         told = self._attachment.init(init)
+        self._attachment.fast_is(init.fast_mode_state, init.fast_mode_disabled_reason)
         if self._ledger.turn is None:
             prompts = self._prompts.of_turn(init.user_message_uuids)
             self._ledger.open_turn(prompts=prompts, origin="task" if self._tasks.ended_between_turns else "")
@@ -60,6 +61,7 @@ class Turns:
         """A result: everything of the turn closes, then the turn."""
         ok = results.is_ok(line)
         self._attachment.ended(line.session_id, is_error=not ok)
+        self._attachment.fast_is(line.fast_mode_state, line.fast_mode_disabled_reason)
         named = read(TEXTS, line.user_message_uuids) or []
         turn = self._ledger.turn or self._ledger.open_turn(
             prompts=self._prompts.of_turn(named), origin=self._origin(line)

@@ -199,6 +199,8 @@ class Result(LineBase, frozen=True, kw_only=True, tag="result"):
     duration_ms: OptionalRaw = None
     duration_api_ms: OptionalRaw = None
     num_turns: OptionalRaw = None
+    fast_mode_state: str | None = None
+    fast_mode_disabled_reason: str | None = None
 
 
 class Origin(Part, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 
 import click
+from click.shell_completion import CompletionItem
 
 from footplate.interfaces.cli.help_page import HelpContext, dress
 from footplate.version import __version__
@@ -26,13 +27,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "usage": ("footplate.interfaces.cli.usage:usage_command", "What sessions have used: turns, tokens, money."),
     "models": ("footplate.interfaces.cli.offers:models_command", "The models that engines offer."),
     "credentials": (
-        "footplate.interfaces.cli.offers:credentials_command",
+        "footplate.interfaces.cli.credentials:credentials_group",
         "Where credentials of agents lie; never their values.",
     ),
     "files": ("footplate.interfaces.cli.files:files_group", "Files on the machine of a service."),
     "ps": ("footplate.interfaces.cli.ps:ps_group", "Processes of a service: list, run, start, follow, stop."),
     "tokens": ("footplate.interfaces.cli.tokens:tokens_group", "Tokens of a service: make, list, take back."),
-    "api": ("footplate.interfaces.cli.api:api_command", "Any call of the HTTP API."),
+    "api": ("footplate.interfaces.cli.api:api_group", "Any call of the HTTP API."),
     "init": ("footplate.interfaces.cli.projects:init_command", "Give the repository of this folder a short name."),
     "projects": (
         "footplate.interfaces.cli.projects:projects_group",
@@ -51,9 +52,17 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "footplate.interfaces.cli.agents:agents_group",
         "Which agents there are; install, update, remove, examine them.",
     ),
+    "install-agent": (
+        "footplate.interfaces.cli.agents:install_agent_command",
+        "Install an agent, by the name of sandbox-agent.",
+    ),
     "mock-agent": (
         "footplate.interfaces.cli.agents:mock_agent",
         "Be the built-in agent, on standard input and output.",
+    ),
+    "completions": (
+        "footplate.interfaces.cli.completions:completions_command",
+        "What makes bash, zsh or fish complete commands.",
     ),
     "version": ("footplate.interfaces.cli.version:version_command", "Say which version this is."),
 }
@@ -87,6 +96,10 @@ class LazyGroup(click.Group):
             command: click.Command = getattr(import_module(module), attribute)
             return dress(command)
         return _engine_shortcut(cmd_name)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        names = [CompletionItem(name, help=line) for name, (_, line) in COMMANDS.items() if name.startswith(incomplete)]
+        return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -24,6 +24,7 @@ from footplate.runtime.private_socket import connect, short_address
 
 if TYPE_CHECKING:
     import httpx
+    from websockets.asyncio.client import ClientConnection
 
 SOCKET_NAME: Final = "http.sock"
 SURFACE: Final = {"x-footplate-surface": "cli"}
@@ -45,9 +46,10 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
 class Client:
     """One service. A refusal is raised as `RequestError`, anything else that fails as `HostError`."""
 
-    def __init__(self, http: httpx.AsyncClient, *, embedded: bool = False) -> None:
-        """`embedded`: it runs in this process, and what it has started ends with the command."""
+    def __init__(self, http: httpx.AsyncClient, *, address: str = "", embedded: bool = False) -> None:
+        """`address` is its local socket, if it has one; `embedded`: what it has started ends with the command."""
         self._http = http
+        self._address = address
         self.embedded = embedded
 
     async def get(self, path: str, shape: type[S], query: Query | None = None) -> S:
@@ -72,11 +74,34 @@ class Client:
         async with self._open(method, path, query, body, raw, media) as answer:
             return await answer.aread()
 
-    async def lines(self, path: str, query: Query | None = None) -> AsyncIterator[str]:
+    async def lines(
+        self, path: str, query: Query | None = None, headers: Mapping[str, str] | None = None
+    ) -> AsyncIterator[str]:
         """An answer that does not end, line by line."""
-        async with self._open("GET", path, query) as answer:
+        async with self._open("GET", path, query, headers=headers) as answer:
             async for line in answer.aiter_lines():
                 yield line
+
+    @asynccontextmanager
+    async def socket(self, path: str) -> AsyncIterator[ClientConnection]:
+        """A WebSocket, both ways."""
+        from websockets.asyncio.client import connect as dial  # noqa: PLC0415
+        from websockets.asyncio.client import unix_connect  # noqa: PLC0415
+        from websockets.exceptions import ConnectionClosed, InvalidStatus  # noqa: PLC0415
+
+        url = str(self._http.base_url.join(path)).replace("http", "ws", 1)
+        headers = {name: self._http.headers[name] for name in ("authorization", *SURFACE) if name in self._http.headers}
+        given = {"additional_headers": headers, "max_size": None, "open_timeout": CONNECT_S}
+        try:
+            opened = unix_connect(self._address, url, **given) if self._address else dial(url, proxy=None, **given)  # type: ignore[arg-type]
+            async with opened as socket:
+                yield socket
+        except InvalidStatus as problem:
+            raise _refusal(problem.response.status_code, bytes(problem.response.body)) from problem
+        except (OSError, TimeoutError, ConnectionClosed) as problem:
+            raise HostError(
+                f"{self._http.base_url}: {str(problem) or type(problem).__name__}; is the server there?"
+            ) from problem
 
     @asynccontextmanager
     async def _open(
@@ -87,15 +112,20 @@ class Client:
         body: object = None,
         raw: bytes | None = None,
         media: str = "",
+        headers: Mapping[str, str] | None = None,
     ) -> AsyncIterator[httpx.Response]:
         import httpx  # noqa: PLC0415  (only who calls pays for it)
 
         content = raw if raw is not None else msgspec.json.encode(body) if body is not None else None
-        headers = {} if content is None else {"content-type": media if raw is not None else "application/json"}
+        kind = {} if content is None else {"content-type": media if raw is not None else "application/json"}
         params = {name: value for name, value in (query or {}).items() if value not in (None, "", ())}
         try:
             async with self._http.stream(
-                method, path, params=cast("dict[str, str]", params), content=content, headers=headers
+                method,
+                path,
+                params=cast("dict[str, str]", params),
+                content=content,
+                headers={**kind, **(headers or {})},
             ) as answer:
                 if answer.status_code >= 400:
                     raise _refusal(answer.status_code, await answer.aread())
@@ -106,6 +136,12 @@ class Client:
 
 
 def _refusal(status: int, body: bytes) -> RequestError | HostError:
+    """What the server says as an error of ours: what the caller can mend by its own name, where it has one."""
+    from footplate.sdk.problems import error_of  # noqa: PLC0415  (only when something is wrong)
+
+    named = error_of(status, body)
+    if isinstance(named, RequestError) and status < 500:
+        return named
     try:
         told = msgspec.json.decode(body, type=Problem)
     except msgspec.DecodeError:
@@ -123,6 +159,7 @@ async def open_client(url: str = "", token: str = "") -> AsyncIterator[Client]:
     local = data_folder(environ) / SOCKET_NAME
     timeout = httpx.Timeout(None, connect=CONNECT_S)
     async with AsyncExitStack() as stack:
+        address = ""
         embedded = not url and not await answers(local)
         if url:
             headers = {**SURFACE, **({"authorization": f"Bearer {token}"} if token else {})}
@@ -136,7 +173,7 @@ async def open_client(url: str = "", token: str = "") -> AsyncIterator[Client]:
             http = httpx.AsyncClient(
                 transport=transport, base_url="http://localhost", headers=SURFACE, timeout=timeout, trust_env=False
             )
-        yield Client(await stack.enter_async_context(http), embedded=embedded)
+        yield Client(await stack.enter_async_context(http), address=address, embedded=embedded)
 
 
 async def answers(path: Path) -> bool:
@@ -155,15 +192,16 @@ F = TypeVar("F", bound=Callable[..., object])
 
 def service_options(command: F) -> F:
     """`--url`, `--token` and `--json`, in that order, for every command that talks to a service."""
-    return _address(click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")(command))
+    return address_options(click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")(command))
 
 
 def json_service_options(command: F) -> F:
     """The same for a command whose answer is JSON anyway."""
-    return _address(click.option("--json", is_flag=True, expose_value=False, help="It is JSON anyway.")(command))
+    return address_options(click.option("--json", is_flag=True, expose_value=False, help="It is JSON anyway.")(command))
 
 
-def _address(command: F) -> F:
+def address_options(command: F) -> F:
+    """`--url` and `--token`."""
     for option in (
         click.option("--token", envvar="FOOTPLATE_TOKEN", default="", metavar="T", help="The token for --url."),
         click.option("--url", envvar="FOOTPLATE_URL", default="", metavar="U", help="A server; default: the one here."),

@@ -9,6 +9,8 @@ from typing import Final
 import click
 from click.formatting import wrap_text
 
+from footplate.interfaces.cli.values import know_values
+
 LEAST: Final = 20
 NARROW: Final = 60
 """Below so many columns the words about an option stand below it, not beside it."""
@@ -35,6 +37,13 @@ class HelpPage(click.HelpFormatter):
             else:
                 broken.append(paragraph)
         super().write_text("\n\n".join(broken))
+
+    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
+        """Without the blanks that click leaves at the end of a line."""
+        before = len(self.buffer)
+        super().write_usage(prog, args, prefix)
+        lines = "".join(self.buffer[before:]).split("\n")
+        self.buffer[before:] = ["\n".join(line.rstrip() for line in lines)]
 
     def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
         """Names and what is said of them, side by side where there is room."""
@@ -86,7 +95,8 @@ class HelpContext(click.Context):
 
 
 def dress(command: click.Command) -> click.Command:
-    """The command, and those below it, with help as it is here."""
+    """The command, and those below it, with help as it is here and values that a shell can complete."""
+    know_values(command)
     command.context_class = HelpContext  # this command's own: so click looks it up
     if isinstance(command, click.Group):
         for each in command.commands.values():

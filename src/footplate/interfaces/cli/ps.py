@@ -11,6 +11,7 @@ import msgspec
 
 from footplate.errors import RequestError
 from footplate.interfaces.cli.client import Client, service_options, with_client
+from footplate.interfaces.cli.help_page import dress
 from footplate.interfaces.cli.tables import render_table
 
 
@@ -53,7 +54,21 @@ class Log(msgspec.Struct, frozen=True, kw_only=True):
     entries: tuple[Piece, ...]
 
 
-@click.group("ps", short_help="Processes of a service: list, run, start, follow, stop.")
+class PsGroup(click.Group):
+    """The subcommands below, and `shell`, which is imported when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*super().list_commands(ctx), "shell"])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name != "shell":
+            return super().get_command(ctx, cmd_name)
+        from footplate.interfaces.cli.shell import shell_command  # noqa: PLC0415
+
+        return dress(shell_command)
+
+
+@click.group("ps", cls=PsGroup, short_help="Processes of a service: list, run, start, follow, stop.")
 def ps_group() -> None:
     """Processes that a service runs for its clients; they outlive the command that started them.
 
@@ -63,6 +78,7 @@ def ps_group() -> None:
     Examples:
       footplate ps list
       footplate ps run -- uname -a
+      footplate ps shell -- ls -l
       footplate ps logs proc_1 --follow
     """
 

@@ -144,6 +144,11 @@ def _stop_by_signal(server: Listening) -> asyncio.Queue[signal.Signals]:
     return signals
 
 
+def _log_level() -> str:
+    """Every call, where `SANDBOX_AGENT_LOG_HTTP` asks for it."""
+    return "info" if os.environ.get("SANDBOX_AGENT_LOG_HTTP", "") in ("1", "true") else "warning"
+
+
 def _options(command: F) -> F:
     """What both commands take."""
     options = [
@@ -163,7 +168,7 @@ def _options(command: F) -> F:
         click.option("--tls-key", default="", metavar="FILE", help="Its key (PEM)."),
         click.option("--drain", type=click.FloatRange(min=0), default=None, metavar="SECONDS",
                      help="When stopped, wait so long for running turns, then end every agent; default: they go on."),
-        click.option("--log-level", type=click.Choice(LEVELS), default="warning", show_default=True,
+        click.option("--log-level", type=click.Choice(LEVELS), default=_log_level, show_default="warning",
                      help="info: every call; debug: every frame of every agent."),
     ]  # fmt: skip
     for option in reversed(options):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 
 import msgspec
+from starlette.responses import Response
 
 from footplate.errors import FileTooLarge, PermissionDenied, RequestError
 from footplate.host.archive import Unpacked, Unpacking
 from footplate.host.files import Entry, Facts, Files
 from footplate.interfaces.http.call import Call
 from footplate.interfaces.http.downloads import Download, choose_range
-from footplate.interfaces.http.routing import Routes
+from footplate.interfaces.http.routing import JSON, Routes
 from footplate.interfaces.http.uploads import pour
 
 OCTETS = "application/octet-stream"
@@ -101,18 +102,19 @@ async def read_file(call: Call, query: PathQuery) -> Download:
 @routes.put(
     "/v1/fs/file",
     scope="files",
-    summary="Write a file",
+    summary="Write a file; with If-Match only over what it names, with If-None-Match: * only where nothing is",
     answer=Written,
     raw_body=True,
     takes=OCTETS,
-    problems=(408, 413, 507),
+    problems=(408, 412, 413, 507),
 )
-async def write_file(call: Call, query: PathQuery) -> Written:
+async def write_file(call: Call, query: PathQuery) -> Response:
     limit = call.api.settings.files.max_file_bytes
     declared = call.header("content-length")
     if limit is not None and declared.isdecimal() and int(declared) > limit:
         raise FileTooLarge(query.path, limit)
-    upload = await asyncio.to_thread(reachable(call).write, query.path)
+    over, new = call.header("if-match").strip(), call.header("if-none-match").strip() == "*"
+    upload = await asyncio.to_thread(reachable(call).write, query.path, only_over=over, only_new=new)
 
     def take(data: bytes) -> None:
         upload.write(data)
@@ -124,7 +126,8 @@ async def write_file(call: Call, query: PathQuery) -> Written:
         size = await asyncio.to_thread(upload.finish)
     finally:
         await asyncio.to_thread(upload.drop)
-    return Written(path=upload.path, bytes_written=size)
+    told = msgspec.json.encode(Written(path=upload.path, bytes_written=size))
+    return Response(told, media_type=JSON, headers={"etag": upload.etag})
 
 
 @routes.delete("/v1/fs/entry", scope="files", summary="Remove a file or a folder", status=200, answer=PathDone)

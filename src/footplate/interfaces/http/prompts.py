@@ -132,6 +132,13 @@ class ModelBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     model: Annotated[str, Meta(max_length=200)]
 
 
+class OptionBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An option that the agent told, by its id, and the value that it is to have."""
+
+    option: str
+    value: str
+
+
 class EffortBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How hard the model thinks."""
 
@@ -169,6 +176,17 @@ async def set_model(call: Call, body: ModelBody) -> None:
 )
 async def set_effort(call: Call, body: EffortBody) -> None:
     await (await call.session()).set_effort(body.effort)
+
+
+@routes.post(
+    "/api/sessions/{session}/option",
+    scope="drive",
+    summary="Change an option of the agent's own",
+    status=204,
+    problems=(404, 409, 502, 504),
+)
+async def set_option(call: Call, body: OptionBody) -> None:
+    await (await call.session()).set_option(body.option, body.value)
 
 
 @routes.post(

@@ -34,6 +34,9 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
     adopts: bool = False
     """Open sessions that the agent's own program has, and make them ours."""
 
+    responses: bool = False
+    """Tell what the tools of Claude answered in full, as claude-agent-acp does."""
+
     all_engines: bool = False
     """List the sessions of every engine, not only of the connection's own."""
 

@@ -16,6 +16,7 @@ from footplate.acp.wire import Wire
 from footplate.engines.base import Options, Spawn
 from footplate.engines.login import Gateway, LogsIn
 from footplate.runtime.acp.introduction import GATEWAYS, introduce
+from footplate.runtime.acp.providers import reroute, tell_status
 from footplate.runtime.acp.room import Reply, Room, read_params
 from footplate.runtime.shell import run_shell
 
@@ -49,8 +50,8 @@ async def authenticate(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
     if params.method_id in GATEWAYS:
         given = _read_gateway(params)
         gateway = Gateway(base_url=given.base_url, headers=given.headers, protocol=GATEWAYS[params.method_id])
-        room.env = engine.through(gateway)
-    return Reply(AuthenticateResponse())
+        room.env, room.gateway = engine.through(gateway), gateway
+    return Reply(AuthenticateResponse(), lambda: tell_status(room))
 
 
 def _read_gateway(params: AuthenticateRequest) -> _GatewayMeta:
@@ -69,8 +70,8 @@ async def logout(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
     if not isinstance(engine, LogsIn):
         raise unknown_method(envelope.method or "")
     if room.env:
-        room.env = {}
-        return Reply(LogoutResponse())
+        await reroute(room, None, {})
+        return Reply(LogoutResponse(), lambda: tell_status(room))
     environ = room.services.environ
     home = environ.get("HOME", os.curdir)
     launch = engine.launch(Options(cwd=home), await engine.locate(environ), environ)
@@ -79,4 +80,4 @@ async def logout(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
         ran = await run_shell(room.services.keeper, command, cwd=home, environ=launch.env)
         if ran.exit_code != 0:
             raise Failure(INTERNAL_ERROR, f"Internal error: `{command}` failed: {ran.output.strip()[-500:]}")
-    return Reply(LogoutResponse())
+    return Reply(LogoutResponse(), lambda: tell_status(room))

@@ -74,7 +74,7 @@ class Guests:
 
 def editor_agent(service: Service, engine: str, send: Send, command: tuple[str, ...]) -> Backend:
     """The agent of an editor that started us as a command. Raises `UnknownEngine`, or what the engine's section is."""
-    manner = Manner(surface="editor", adopts=True, command=command)
+    manner = Manner(surface="editor", adopts=True, responses=True, command=command)
 
     def make(tell: Send) -> AcpAgent:
         return AcpAgent(service.hub, service.services, engine, tell, manner)

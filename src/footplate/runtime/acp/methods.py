@@ -16,11 +16,12 @@ from footplate.acp.schema.sessions import (
     SetSessionModeRequest,
     SetSessionModeResponse,
 )
+from footplate.acp.server_prompts import read_command
 from footplate.acp.wire import Wire
 from footplate.errors import InvalidValue
 from footplate.events.content import headline
 from footplate.events.ids import PromptId, TaskId
-from footplate.runtime.acp import entrance, sessions
+from footplate.runtime.acp import entrance, providers, sessions
 from footplate.runtime.acp.room import HELD, Held, Method, Reply, Room, read_params
 from footplate.runtime.acp.seat import Seat
 from footplate.runtime.ulid import new_ulid
@@ -54,7 +55,7 @@ async def prompt(room: Room, rpc_id: RpcId, envelope: Envelope) -> Held:
     content = read_prompt(params.prompt)
     if not seat.session.view().title and (title := headline(content)):
         await seat.session.rename(title)
-    await seat.prompt(rpc_id, content, PromptId(new_ulid()))
+    await seat.prompt(rpc_id, read_command(content, room.profile), PromptId(new_ulid()))
     return HELD
 
 
@@ -66,7 +67,8 @@ async def steer(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
     seat = await room.seat(params.session_id)
     name = PromptId(new_ulid())
     seat.encoder.own(name)
-    await seat.session.prompt(read_prompt(params.prompt), when="steer", key=name)
+    content = read_command(read_prompt(params.prompt), room.profile)
+    await seat.session.prompt(content, when="steer", key=name)
     return Reply(Nothing())
 
 
@@ -98,7 +100,9 @@ async def set_config_option(room: Room, _id: RpcId, envelope: Envelope) -> Reply
     """Change an option; the answer has all of them."""
     params = read_params(envelope, SetSessionConfigOptionRequest)
     seat = await room.seat(params.session_id)
-    value = params.value if isinstance(params.value, str) else str(params.value).lower()
+    value = params.value
+    if not isinstance(value, str):
+        value = seat.encoder.choices.word(params.config_id, truth=value)
     await _choose(seat, params.config_id, value)
     return Reply(SetSessionConfigOptionResponse(config_options=seat.encoder.choices.wire()))
 
@@ -120,7 +124,7 @@ async def _choose(seat: Seat, name: str, value: str) -> None:
         case "thought_level":
             await seat.session.set_effort(value)
         case _:
-            raise InvalidValue("configId", name, "an option that can be set")
+            await seat.session.set_option(option.id if option is not None else name, value)
     await seat.chosen(name, value)
 
 
@@ -128,6 +132,10 @@ METHODS: Final[Mapping[str, Method]] = {
     "initialize": entrance.initialize,
     "authenticate": entrance.authenticate,
     "logout": entrance.logout,
+    "auth/status": providers.auth_status,
+    "providers/list": providers.list_providers,
+    "providers/set": providers.set_provider,
+    "providers/disable": providers.disable_provider,
     "session/new": sessions.new_session,
     "session/load": sessions.load_session,
     "session/resume": sessions.resume_session,

@@ -10,10 +10,12 @@ import msgspec
 from footplate.acp.failures import invalid_params
 from footplate.acp.jsonrpc import Envelope, RpcId
 from footplate.acp.profile import Profile
+from footplate.acp.schema.beside import AuthStatusResponse
 from footplate.acp.session_meta import RawMessages
 from footplate.acp.wire import Wire
 from footplate.engines.base import Engine
 from footplate.engines.catalog import make_engine
+from footplate.engines.login import Gateway
 from footplate.errors import SessionOver
 from footplate.events.ids import SessionId
 from footplate.runtime.acp.client import Client, Manner
@@ -61,6 +63,10 @@ class Room:
         """The ways to log in that were offered."""
         self.env: dict[str, str] = {}
         """Variables for every session that this client opens."""
+        self.gateway: Gateway | None = None
+        """Where the client has requests sent."""
+        self.status: AuthStatusResponse | None = None
+        """Who is logged in, as the client was told when it asked."""
         self._names: dict[str, SessionId] = {}
         self._closed = False
 
@@ -89,6 +95,8 @@ class Room:
         seat = Seat(session, self.client, self.profile, self.manner, after=after, replayed=replayed, name=name)
         if raw is not None:
             seat.read_along(self.services.taps, raw)
+        if self.manner.responses and self.profile.claude_code:
+            seat.read_responses(self.services.taps)
         self.seats[session.id] = seat
         if name:
             self._names[name] = session.id

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections.abc import Callable
 
 import msgspec
 
@@ -20,14 +21,10 @@ from footplate.acp.failures import Failure
 from footplate.acp.jsonrpc import METHOD_NOT_FOUND, RpcId
 from footplate.acp.profile import Profile
 from footplate.acp.schema.sessions import PromptResponse
-from footplate.acp.schema.updates import (
-    AvailableCommand,
-    AvailableCommandInput,
-    AvailableCommandsUpdate,
-    SessionNotification,
-    SessionUpdate,
-)
+from footplate.acp.schema.updates import SessionNotification, SessionUpdate
+from footplate.acp.server_prompts import tell_commands
 from footplate.acp.session_meta import RawMessages
+from footplate.acp.tool_responses import ToolResponses
 from footplate.errors import AlreadyAnswered, FootplateError, UnknownRequest
 from footplate.events import model as m
 from footplate.events.content import ContentBlock
@@ -68,6 +65,7 @@ class Seat:
         self.session = session
         self._name = SessionId(name) if name else session.id
         self._along: Along | None = None
+        self._stop_reading: Callable[[], None] | None = None
         self.encoder = Encoder(profile)
         self.prompts: dict[PromptId, RpcId] = {}
         self._client = client
@@ -135,15 +133,7 @@ class Seat:
         view = self.session.view()
         frames: list[bytes] = []
         if view.commands:
-            commands = tuple(
-                AvailableCommand(
-                    name=each.name,
-                    description=each.description,
-                    input=AvailableCommandInput(hint=each.argument_hint) if each.argument_hint else None,
-                )
-                for each in view.commands
-            )
-            frames.append(self._notify(AvailableCommandsUpdate(available_commands=commands)))
+            frames.append(self._notify(tell_commands(view.commands, self._profile)))
         frames += [self._ask(held.request) for held in view.requests if held.state == "open"]
         await self._client.write(frames)
 
@@ -163,6 +153,11 @@ class Seat:
         self._along = Along(self._name, self._client, wanted)
         self._along.follow(taps, self.session.id)
 
+    def read_responses(self, taps: Taps) -> None:
+        """Have the client told what each tool answered, too."""
+        self.encoder.tools.responses = responses = ToolResponses()
+        self._stop_reading = taps.listen(self.session.id, responses.read)
+
     def pending(self, request: RequestId) -> Pending | None:
         """An open request of the session as the client is asked about it."""
         for held in self.session.view().requests:
@@ -174,6 +169,8 @@ class Seat:
         """The client does not follow the session any more; the session goes on."""
         if self._along is not None:
             await self._along.close()
+        if self._stop_reading is not None:
+            self._stop_reading()
         self._subscription.close()
         self._pump.cancel()
         await asyncio.wait((self._pump,))
@@ -301,7 +298,7 @@ class Seat:
         cancelled = prompt in self._cancelled
         self._cancelled.discard(prompt)
         if isinstance(event, m.TurnEnded):
-            answer = answer_prompt(event, cancelled=cancelled)
+            answer = answer_prompt(event, cancelled=cancelled, quota=self._profile.claude_code)
         elif cancelled:
             answer = PromptResponse(stop_reason=CANCELLED)
         else:

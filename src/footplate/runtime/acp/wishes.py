@@ -20,7 +20,7 @@ from footplate.engines.base import Engine
 from footplate.engines.tuning import Extras, Tunable, Tuning
 from footplate.errors import InvalidValue
 from footplate.events.content import TextBlock, text_of
-from footplate.runtime.acp.servers import read_servers
+from footplate.runtime.acp.servers import read_servers, read_tuned
 from footplate.runtime.spec import SessionSpec
 
 Opening = NewSessionRequest | LoadSessionRequest | ResumeSessionRequest | ForkSessionRequest
@@ -32,22 +32,27 @@ class Wishes:
     def __init__(self, engine: Engine, params: Opening, env: dict[str, str]) -> None:
         meta = read_session_meta(params.meta)
         self.raw: RawMessages | None = meta.raw
-        self._servers = read_servers(engine, params.mcp_servers or ())
+        servers = read_servers(engine, params.mcp_servers or ())
         self._env = env
         tuning = Tuning()
         if meta.options is not None and isinstance(engine, Tunable):
             tuning = engine.read_options(meta.options)
+        self._servers = {**read_tuned(tuning.servers), **servers}
         self.unknown = tuning.unknown
         self._tuning = msgspec.structs.replace(tuning, extras=_extras(engine, params, meta, tuning.extras))
 
     def applied(self, spec: SessionSpec) -> SessionSpec:
         """The session's spec with all that was asked for; what was not asked for stays."""
         given = self._tuning
+        limits = spec.limits
+        if given.max_budget_usd is not None:
+            limits = msgspec.structs.replace(limits, cost_usd=given.max_budget_usd)
         return msgspec.structs.replace(
             spec,
             model=given.model or spec.model,
             mode=given.mode or spec.mode,
             effort=given.effort or spec.effort,
+            limits=limits,
             output_schema=given.output_schema or spec.output_schema,
             env={**spec.env, **given.env, **self._env},
             mcp=self._servers or spec.mcp,

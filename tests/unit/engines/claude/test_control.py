@@ -11,7 +11,7 @@ from footplate.engines.claude.asking import ASKED, read_request
 from footplate.engines.claude.control import Requests, answer_frame, chosen, denies, prompt_frame, refusal_frame
 from footplate.engines.claude.prompts import prompt_uuid
 from footplate.errors import InvalidValue
-from footplate.events.content import ImageBlock, ResourceBlock, TextBlock
+from footplate.events.content import ImageBlock, OtherBlock, ResourceBlock, TextBlock
 from footplate.events.ids import PromptId, RequestId, ToolCallId
 from footplate.events.requests import (
     Allow,
@@ -191,7 +191,13 @@ def test_a_prompt_with_pictures_and_files_is_blocks_and_may_be_urgent() -> None:
         TextBlock(text="look"),
         ImageBlock(media_type="image/png", data="aGk="),
         ImageBlock(media_type="", uri="http://a/b.png"),
-        ResourceBlock(uri="file:///a", text="body"),
+        ResourceBlock(uri="file:///a/b.txt", text="body"),
+        ResourceBlock(uri="http://a/b"),
+        ResourceBlock(uri="zed://x/plan", media_type="application/pdf", data="aGk="),
+        ResourceBlock(uri="file:///p", media_type="image/JPG; q=1", data="aGk="),
+        ResourceBlock(uri="file:///j", media_type="application/json", data="aGk="),
+        ResourceBlock(uri="file:///z", media_type="application/zip", data="aGk="),
+        OtherBlock(kind="audio", raw=msgspec.Raw(b"{}")),
     )
     frame = json.loads(prompt_frame(PROMPT, content, now=True))
     assert frame["priority"] == "now"
@@ -199,7 +205,16 @@ def test_a_prompt_with_pictures_and_files_is_blocks_and_may_be_urgent() -> None:
         {"type": "text", "text": "look"},
         {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}},
         {"type": "image", "source": {"type": "url", "url": "http://a/b.png"}},
-        {"type": "text", "text": "file:///a\nbody"},
+        {"type": "text", "text": "[@b.txt](file:///a/b.txt)"},
+        {"type": "text", "text": "http://a/b"},
+        {"type": "text", "text": "[@plan](zed://x/plan)"},
+        {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "aGk="}},
+        {"type": "text", "text": "[@p](file:///p)"},
+        {"type": "image", "source": {"type": "base64", "media_type": "image/jpeg", "data": "aGk="}},
+        {"type": "text", "text": "[@j](file:///j)"},
+        {"type": "text", "text": "[@z](file:///z)"},
+        {"type": "text", "text": '\n<context ref="file:///a/b.txt">\nbody\n</context>'},
+        {"type": "text", "text": '\n<context ref="file:///j">\nhi\n</context>'},
     ]
 
 

@@ -40,7 +40,8 @@ def test_the_answer_of_every_version_tells_commands_models_modes_and_efforts(ver
     assert "compact" in {command.name for command in commands.commands}
     assert max(len(command.description) for command in commands.commands) <= 240
     assert isinstance(config, ConfigChanged)
-    mode, model, effort = config.options
+    mode, model, effort, *switches = config.options
+    assert [switch.id for switch in switches] == ["fast", "ultracode"]
     assert (mode.value, [value.value for value in mode.values]) == (
         "default",
         ["default", "acceptEdits", "plan", "dontAsk", "auto"],

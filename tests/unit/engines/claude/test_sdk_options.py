@@ -10,6 +10,7 @@ import pytest
 from footplate.engines.base import Installed, Options, Spawn
 from footplate.engines.claude.engine import ClaudeEngine
 from footplate.engines.claude.sdk_options import read_sdk_options
+from footplate.engines.declared import Declared
 from footplate.engines.tuning import Extras, Tunable, Tuning
 from footplate.errors import InvalidValue
 
@@ -32,6 +33,10 @@ def test_what_has_a_place_of_its_own_goes_there() -> None:
         "agents": {"tester": {"description": "tests"}},
         "additionalDirectories": ["/b"],
         "plugins": [{"type": "local", "path": "/p"}],
+        "maxBudgetUsd": 1.5,
+        "mcpServers": {"a": {"command": "/a", "args": ["-x"]}, "b": {"type": "http", "url": "http://b"}},
+        "enableFileCheckpointing": True,
+        "allowDangerouslySkipPermissions": True,
         "includePartialMessages": True,
         "hooks": {},
         "spawnClaudeCodeProcess": 1,
@@ -41,6 +46,8 @@ def test_what_has_a_place_of_its_own_goes_there() -> None:
         mode="plan",
         effort="high",
         env={"A": "1"},
+        max_budget_usd=1.5,
+        servers={"a": Declared(command="/a", args=("-x",)), "b": Declared(type="http", url="http://b")},
         output_schema='{"type": "object"}',
         extras=Extras(
             allow_tools=("Read",),
@@ -51,7 +58,7 @@ def test_what_has_a_place_of_its_own_goes_there() -> None:
             add_dirs=("/b",),
             plugins=("/p",),
         ),
-        unknown=("spawnClaudeCodeProcess",),
+        unknown=("allowDangerouslySkipPermissions", "spawnClaudeCodeProcess"),
     )
 
 
@@ -70,8 +77,8 @@ def test_what_is_only_a_flag_of_the_cli_stands_behind_ours() -> None:
         }
     )
     expected = [
-        *("--max-thinking-tokens", "0", "--settings", '{"a":1}', "--setting-sources", ""),
-        *("--betas", "one", "two", "--tools", "Read,Bash", "--strict-mcp-config", "--debug-file", "/x", "--brief"),
+        *("--settings", '{"a":1}', "--setting-sources", "", "--tools", "Read,Bash", "--strict-mcp-config"),
+        *("--max-thinking-tokens", "0", "--betas", "one", "two", "--debug-file", "/x", "--brief"),
     ]
     assert list(tuning.extras.arguments) == ["--fallback-model", "haiku", *expected]
     assert tuning.extras.append_system_prompt == "Be kind."
@@ -84,12 +91,35 @@ def test_what_is_only_a_flag_of_the_cli_stands_behind_ours() -> None:
 
 
 @pytest.mark.parametrize(
+    ("options", "arguments"),
+    [
+        ({"thinking": {"type": "disabled"}}, "--thinking disabled"),
+        ({"thinking": {"type": "adaptive", "display": "omitted"}}, "--thinking adaptive --thinking-display omitted"),
+        ({"thinking": {"type": "enabled", "budgetTokens": 2000}}, "--max-thinking-tokens 2000"),
+        ({"thinking": {"type": "enabled"}}, "--thinking adaptive"),
+        ({"taskBudget": {"total": 9000}, "includeHookEvents": True}, "--task-budget 9000 --include-hook-events"),
+        ({"sandbox": {"enabled": True}, "settings": {"a": 1}}, '--settings {"a":1,"sandbox":{"enabled":true}}'),
+        ({"debug": True, "debugFile": "/d"}, "--debug-file /d --debug"),
+        (
+            {"systemPrompt": {"type": "preset", "excludeDynamicSections": True}},
+            "--exclude-dynamic-system-prompt-sections",
+        ),
+    ],
+)
+def test_an_option_is_the_flag_that_the_sdk_makes_of_it(options: object, arguments: str) -> None:
+    assert " ".join(_read(options).extras.arguments) == arguments
+
+
+@pytest.mark.parametrize(
     ("options", "told"),
     [
         ({"maxTurns": "many"}, "maxTurns"),
         ({"permissionMode": "yolo"}, "yolo"),
         ({"extraArgs": {"permission-mode": "plan"}}, "permission-mode"),
         ({"extraArgs": {"--print": None}}, "--print"),
+        ({"maxBudgetUsd": 0}, "maxBudgetUsd"),
+        ({"sandbox": {}, "settings": "/a/file"}, "sandbox"),
+        ({"thinking": {"type": "hard"}}, "thinking"),
         ([], "object"),
     ],
 )

@@ -58,7 +58,7 @@ NPM = """#!/bin/sh
 test "$1" = install || exit 9
 for last; do :; done
 case "$last" in *@0.0.1) echo "no such version" >&2; exit 3;; esac
-program="$3/node_modules/@anthropic-ai/claude-code-{platform}/claude"
+program="node_modules/@anthropic-ai/claude-code-{platform}/claude"
 mkdir -p "$(dirname "$program")"
 cp "$(dirname "$0")/claude.sh" "$program"
 """
@@ -67,7 +67,7 @@ if [ "$1" = --version ]; then echo "9.9.9 (Claude Code)"; exit; fi
 read line
 echo '{"type":"control_response","response":{"subtype":"success","request_id":"1"}}'
 """
-"""What npm does, as far as we need it: the last argument is the package, the third the folder."""
+"""What npm does, as far as we need it: the last argument is the package, it is called in the folder."""
 
 
 async def test_claude_is_installed_into_the_data_folder_and_found_there(tmp_path: Path) -> None:

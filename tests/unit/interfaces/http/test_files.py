@@ -68,6 +68,43 @@ async def test_a_path_may_go_up_when_it_is_absolute_and_nothing_is_narrowed(
     assert (answer.status_code, answer.text) == (200, "here")
 
 
+async def test_a_write_can_be_kept_to_the_file_that_was_read(client: httpx.AsyncClient, served: Served) -> None:
+    file = served.work / "notes"
+    where = {"path": str(file)}
+    file.write_text("one")
+    tag = (await client.get("/v1/fs/file", params=where)).headers["etag"]
+    saved = await client.put("/v1/fs/file", params=where, content=b"two", headers={"if-match": tag})
+    assert (saved.status_code, saved.json()) == (200, {"path": str(file), "bytesWritten": 3})
+    assert saved.headers["etag"] == (await client.get("/v1/fs/file", params=where)).headers["etag"] != tag
+    late = await client.put("/v1/fs/file", params=where, content=b"late", headers={"if-match": tag})
+    assert (late.status_code, late.json()["type"].rpartition(":")[2]) == (412, "file_changed")
+    made = await client.put("/v1/fs/file", params=where, content=b"new", headers={"if-none-match": "*"})
+    assert (made.status_code, file.read_text()) == (412, "two")
+    file.unlink()
+    gone = await client.put("/v1/fs/file", params=where, content=b"x", headers={"if-match": "*"})
+    assert (gone.status_code, gone.json()["detail"].count("no longer there")) == (412, 1)
+    made = await client.put("/v1/fs/file", params=where, content=b"new", headers={"if-none-match": "*"})
+    assert (made.status_code, file.read_text()) == (200, "new")
+
+
+async def test_a_file_that_changes_while_the_new_one_comes_is_not_written_over(
+    client: httpx.AsyncClient, served: Served
+) -> None:
+    file = served.work / "notes"
+    file.write_text("one")
+    tag = (await client.get("/v1/fs/file", params={"path": str(file)})).headers["etag"]
+
+    async def slowly() -> AsyncIterator[bytes]:
+        yield b"mine"
+        file.write_text("theirs, in between")
+        yield b" too"
+
+    where = {"path": str(file)}
+    late = await client.put("/v1/fs/file", params=where, content=slowly(), headers={"if-match": tag})
+    assert (late.status_code, file.read_text()) == (412, "theirs, in between")
+    assert [each.name for each in served.work.iterdir()] == ["notes"]
+
+
 @pytest.mark.parametrize("path", ["a%00b", "%ff", "x" * 5000, "/proc/self/mem", "/dev/full", "/etc/passwd/x"])
 async def test_no_path_is_an_error_of_the_server(client: httpx.AsyncClient, path: str) -> None:
     for method, route in (("GET", "file"), ("GET", "entries"), ("GET", "stat"), ("PUT", "file"), ("DELETE", "entry")):

@@ -6,7 +6,7 @@ import type { ConfigOption, EngineInfo, HistoryEntry, ProjectInfo } from "../../
 import { putSession } from "../../state/attention";
 import { closeOverlay } from "../../state/overlay";
 import { remembered } from "../../state/preferences";
-import { goSession } from "../../state/route";
+import { go, goSession } from "../../state/route";
 import { attempt } from "../../state/toasts";
 import { texts } from "../../texts";
 import { now } from "../clock";
@@ -61,6 +61,10 @@ function Fresh({ switcher }: { switcher: JSX.Element }): JSX.Element {
       if (!lastFolder.value && list?.projects[0]) setCwd(list.projects[0].cwd);
     });
   }, []);
+  const toAgents = (): void => {
+    closeOverlay();
+    go({ name: "page", id: "agents" });
+  };
   const engine = engines.find((each) => each.name === name);
   const begin = async (): Promise<void> => {
     setBusy(true);
@@ -102,6 +106,11 @@ function Fresh({ switcher }: { switcher: JSX.Element }): JSX.Element {
             </label>
           ))}
         </div>
+        {engines.some((each) => !each.installed) ? (
+          <button type="button" class="more" onClick={toAgents}>
+            {words.moreAgents}
+          </button>
+        ) : null}
       </div>
       <div>
         <label class="label" for="start-folder">

@@ -18,9 +18,11 @@ from footplate.interfaces.cli.chat.doing import Me
 from footplate.interfaces.cli.chat.json_lines import JsonChat
 from footplate.interfaces.cli.chat.opening import Wanted, choose_session, open_backend
 from footplate.interfaces.cli.chat.plain import PlainChat
+from footplate.interfaces.cli.chat.remote import RemoteBackend
 from footplate.interfaces.cli.chat.screen import Screen
 from footplate.interfaces.cli.chat.stdin import read_lines
 from footplate.interfaces.cli.chat.terminal import TerminalChat
+from footplate.interfaces.cli.client import address_options
 from footplate.interfaces.cli.failing import guarded
 from footplate.interfaces.cli.places import PLACE_OPTIONS, choose_place
 from footplate.interfaces.cli.signals import TERMINATED
@@ -43,7 +45,7 @@ class Endings:
         self._task.cancel()
 
 
-async def _go(wanted: Wanted, *, as_json: bool) -> int:
+async def _go(wanted: Wanted, *, as_json: bool, url: str = "", token: str = "") -> int:
     task = asyncio.current_task()
     if task is None:  # pragma: no cover - a coroutine always runs in a task here
         raise RuntimeError("a chat needs a task")
@@ -53,16 +55,17 @@ async def _go(wanted: Wanted, *, as_json: bool) -> int:
     environ = dict(os.environ)
     settings = with_agents(load_settings(environ), environ)
     try:
-        async with open_backend(environ, settings) as backend:
+        opened = RemoteBackend.open(url, token) if url else open_backend(environ, settings)
+        async with opened as backend:
             session = await choose_session(backend, wanted, settings)
-            return await _chat(backend, session, as_json=as_json)
+            return await _chat(backend, session, as_json=as_json, again="attach" if url else "chat")
     except asyncio.CancelledError:
         if endings.code is None:
             raise
         return endings.code
 
 
-async def _chat(backend: ChatBackend, session: SessionId, *, as_json: bool) -> int:
+async def _chat(backend: ChatBackend, session: SessionId, *, as_json: bool, again: str) -> int:
     terminal = os.ttyname(STDIN) if os.isatty(STDIN) else ""
     me = Me.of(os.environ, terminal=terminal, pid=os.getpid())
     if as_json:
@@ -72,7 +75,7 @@ async def _chat(backend: ChatBackend, session: SessionId, *, as_json: bool) -> i
         return await PlainChat(backend, me, sys.stdout, patient=not terminal).run(session, read_lines(STDIN))
     chat = TerminalChat(backend, me, Screen(STDIN, STDOUT), color="NO_COLOR" not in os.environ)
     code = await chat.run(session)
-    click.echo(f"session {session}: `footplate chat {session}` goes on with it")
+    click.echo(f"session {session}: `footplate {again} {session}` goes on with it")
     return code
 
 
@@ -128,13 +131,17 @@ def chat_command(as_json: bool, project: str, branch: str, **options: object) ->
 
 @click.command("attach", short_help="Go on with a session in this terminal.")
 @click.argument("session")
+@address_options
 @click.option("--json", "as_json", is_flag=True, help="Events out and commands in as JSON lines, for programs.")
-@click.pass_context
-def attach_command(context: click.Context, session: str, as_json: bool) -> None:
+def attach_command(session: str, url: str, token: str, as_json: bool) -> None:
     """Go on with SESSION (its id, its title, or the end of its id) in this terminal, beside whoever else is in it.
 
+    Of this machine, or of the server at --url: then its agent works there, and is seen and answered here.
+
     \b
-    Example:
+    Examples:
       footplate attach VDMWQR8
+      footplate attach VDMWQR8 --url http://127.0.0.1:2468 --token T
     """
-    context.invoke(chat_command, session=session, as_json=as_json)
+    wanted = Wanted(session=session)
+    sys.exit(guarded(lambda: asyncio.run(_go(wanted, as_json=as_json, url=url, token=token))))
