@@ -56,6 +56,9 @@ def _shop(folder: Path, environ: dict[str, str]) -> Git:
     commit(git, "src/app.py", APP)
     commit(git, "docs/guide.md", "# Guide\n\nAdd prices, get a **total**.\n")
     commit(git, "windows.txt", "one\r\ntwo\r\n")
+    (folder / "latest").symlink_to("docs")
+    git.run("add", "latest")
+    git.run("commit", "-q", "-m", "link the docs")
     (folder / "logo.png").write_bytes(DOT)
     (folder / "data.bin").write_bytes(b"\0\1\2")
     (folder / ".env").write_text("KEY=\n")
@@ -67,7 +70,7 @@ async def test_a_session_is_looked_into_from_its_workspace(browser: Browser, tmp
     work = tmp_path / "shop"
     git = _shop(work, environ)
     with running_server(tmp_path, env=environ) as server:
-        async with visit(browser, server, bypass_csp=True, reduced_motion="reduce") as person:
+        async with visit(browser, server, reduced_motion="reduce") as person:
             await person.arrive()
             await person.start(work, prompt="edit src/app.py")
             await person.sees("edit done")
@@ -126,6 +129,10 @@ async def _read(person: Visit) -> None:
     async with page.expect_download() as download:
         await page.get_by_role("button", name="Download").click()
     assert (await (await download.value).path()).read_bytes() == b"\0\1\2"
+    await _row(person, "latest").click()
+    await expect(_row(person, "guide.md")).to_have_attribute("aria-level", "2")
+    await _row(person, "latest, Folder").click()
+    await expect(_row(person, "guide.md")).to_have_count(0)
     await _row(person, "docs, Folder").click()
     await _row(person, "guide.md").click()
     await page.get_by_role("button", name="Rendered").click()
@@ -148,6 +155,7 @@ async def _edit(person: Visit, work: Path) -> None:
     assert (work / "windows.txt").read_bytes() == b"one\r\ntwo\r\n  three\r\n  four"
     await field.fill("mine\n")
     await expect(page.locator(".file-head").get_by_title("Not saved yet")).to_be_visible()
+    assert not await page.evaluate("dispatchEvent(new Event('beforeunload', { cancelable: true }))")
     await _row(person, "logo.png").click()
     dialog = page.get_by_role("dialog", name="Discard")
     await dialog.get_by_role("button", name="Cancel").click()
@@ -265,7 +273,10 @@ async def _look_at_changes(person: Visit, work: Path) -> None:
     assert await serious_issues(page) == []
     await person.picture("workspace-dark")
     await page.set_viewport_size(PHONE)
-    await person.picture("workspace-phone-file")
+    await page.get_by_role("button", name="Edit", exact=True).click()
+    await expect(page.get_by_role("textbox", name="Text of app.py")).to_be_focused()
+    await person.picture("workspace-phone-edit")
+    await page.get_by_role("button", name="Stop editing").click()
     await page.get_by_role("button", name="Back to the files").click()
     await expect(_row(person, "app.py")).to_be_visible()
     assert not await page.evaluate("document.documentElement.scrollWidth > innerWidth")

@@ -62,7 +62,6 @@ function WidthButton(): JSX.Element {
 
 /** Arrows, Home and End go from tab to tab; only the open one is on the way of the Tab key. */
 function TabStrip({ open, session }: { open: string; session: string }): JSX.Element {
-  useEffect(() => document.getElementById(`tab-${open}`)?.scrollIntoView({ block: "nearest", inline: "nearest" }), [open]);
   const onKey = (event: KeyboardEvent): void => {
     const at = workspace.findIndex((each) => each.id === open);
     const last = workspace.length - 1;

@@ -34,7 +34,7 @@ function rowsOf(files: FilesState, whole: ReadonlySet<string>): Row[] {
     const shown = whole.has(folder) ? all : all.slice(0, SHOWN_AT_FIRST);
     shown.forEach((entry, place) => {
       rows.push({ path: entry.path, level, entry, words: "", place: place + 1, of: all.length, folder });
-      if (entry.entryType === "directory" && files.expanded.value.has(entry.path)) add(entry.path, level + 1);
+      if (files.isFolder(entry) && files.expanded.value.has(entry.path)) add(entry.path, level + 1);
     });
     if (shown.length < all.length) tell(words.moreHere(all.length - shown.length), `${folder}/…`);
     if (!all.length && !listing.problem) tell(words.emptyFolder, `${folder}/`);
@@ -61,7 +61,7 @@ export function FilesTree({ files }: { files: FilesState }): JSX.Element {
   const act = (row: Row): void => {
     files.at.value = row.path;
     if (!row.entry) setWhole(new Set([...whole, row.folder]));
-    else if (row.entry.entryType === "directory") files.toggle(row.path);
+    else if (files.isFolder(row.entry)) files.toggle(row.path);
     else if (row.path !== files.file.value?.path) files.leave(() => void files.open(row.path));
   };
   const onKey = (event: KeyboardEvent): void => {
@@ -79,7 +79,7 @@ export function FilesTree({ files }: { files: FilesState }): JSX.Element {
       wanted.current = true;
       files.at.value = now[Math.max(0, Math.min(now.length - 1, place))]?.path ?? "";
     };
-    const folder = row.entry?.entryType === "directory";
+    const folder = row.entry !== null && files.isFolder(row.entry);
     const open = files.expanded.value.has(row.path);
     const up = now.findIndex((each) => each.path === parentOf(row.path));
     if (key === "ArrowDown") to(here + 1);
@@ -150,7 +150,7 @@ interface TreeRowProps {
 }
 
 function TreeRow({ row, files, current, aimed, act }: TreeRowProps): JSX.Element {
-  const folder = row.entry?.entryType === "directory";
+  const folder = row.entry !== null && files.isFolder(row.entry);
   const open = folder && files.expanded.value.has(row.path);
   const shown = files.file.value?.path === row.path;
   return (

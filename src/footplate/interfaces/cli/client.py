@@ -17,6 +17,7 @@ import msgspec
 
 from footplate.config.places import data_folder
 from footplate.config.settings import Settings, load_settings
+from footplate.engines.commands import with_agents
 from footplate.errors import HostError, RequestError
 from footplate.interfaces.cli.app import load_part
 from footplate.interfaces.cli.failing import guarded_run
@@ -167,7 +168,8 @@ async def open_client(url: str = "", token: str = "") -> AsyncIterator[Client]:
         else:
             if embedded:
                 embed = cast("Embedding", load_part("service"))
-                local = await stack.enter_async_context(embed(environ, load_settings(environ)))
+                settings = with_agents(load_settings(environ), environ)
+                local = await stack.enter_async_context(embed(environ, settings))
             address = stack.enter_context(short_address(local))
             transport = httpx.AsyncHTTPTransport(uds=address)
             http = httpx.AsyncClient(

@@ -15,6 +15,7 @@ import click
 
 from footplate.chat.running import Keeping
 from footplate.config.settings import load_settings
+from footplate.engines.commands import with_agents
 from footplate.errors import ConfigError, FootplateError, RequestError
 from footplate.interfaces.telegram.bot.client import API_URL
 from footplate.interfaces.telegram.opening import TelegramKind, check_settings
@@ -33,7 +34,7 @@ async def run_alone(log_level: str) -> None:
     Ctrl-C is a person who is done: the agents end, too. Other signals may be a restart: those that work go on.
     """
     environ = dict(os.environ)
-    settings = load_settings(environ)
+    settings = with_agents(load_settings(environ), environ)
     set_up_logging(log_level, settings)
     check_settings(settings.telegram)
     signals: list[signal.Signals] = []
