@@ -85,7 +85,7 @@ def list_command(as_json: bool) -> None:
     Example:
       footplate agents list
     """
-    from footplate.interfaces.cli.roster import open_roster, render_row  # noqa: PLC0415
+    from footplate.interfaces.cli.roster import open_roster, render_states  # noqa: PLC0415
 
     async def work() -> None:
         roster = open_roster(os.environ)
@@ -93,8 +93,7 @@ def list_command(as_json: bool) -> None:
         if as_json:
             click.echo(msgspec.json.encode({"agents": states, "problems": roster.problems}))
             return
-        for state in states:
-            click.echo(render_row(state))
+        click.echo(render_states(states))
         for problem in roster.problems:
             click.echo(f"footplate: {problem}", err=True)
 

@@ -116,7 +116,7 @@ def _engine_shortcut(name: str) -> click.Command | None:
     return dress(engine_command(name))
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=LazyGroup, context_settings={"max_content_width": 100})
 @click.version_option(__version__, prog_name="footplate")
 def root() -> None:
     """Run coding agents and drive them from anywhere.

@@ -39,5 +39,5 @@ def models_command(url: str, token: str, as_json: bool) -> None:
         click.echo(raw)
         return
     found = msgspec.json.decode(raw, type=Models).models
-    rows = [(each.engine, each.model, each.label, f"{each.source}, {each.as_of}") for each in found]
-    click.echo(render_table(("ENGINE", "MODEL", "LABEL", "TOLD BY"), rows) if rows else "none told", err=not rows)
+    rows = [(each.model, each.engine, each.label, f"{each.source}, {each.as_of}") for each in found]
+    click.echo(render_table(("MODEL", "ENGINE", "LABEL", "TOLD BY"), rows) if rows else "none told", err=not rows)

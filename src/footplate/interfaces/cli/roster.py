@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -15,6 +15,7 @@ from footplate.engines.commands import with_agents
 from footplate.engines.receipts import find_receipt, receipts
 from footplate.errors import Conflict, FootplateError
 from footplate.host.process import Keeper
+from footplate.interfaces.cli.tables import fold, render_table
 from footplate.runtime.agents import AgentState, Roster
 
 FAILED: Final = 1
@@ -25,11 +26,14 @@ def open_roster(environ: Mapping[str, str]) -> Roster:
     return Roster(with_agents(load_settings(environ), environ), environ)
 
 
-def render_row(state: AgentState) -> str:
-    """One line: what it is, what is here of it, what it lacks."""
+def render_states(states: Sequence[AgentState], *, width: int = 0) -> str:
+    """A line for each: what it is, what is here of it, what it lacks."""
+    return render_table(("AGENT", "HERE", "LACKS"), [_row(state) for state in states], width)
+
+
+def _row(state: AgentState) -> tuple[str, str, str]:
     here = f"{state.version or 'installed'} ({state.origin})" if state.installed else "not installed"
-    lacks = [gap.what for gap in state.missing if gap.what != "not installed"]
-    return f"{state.id:<12} {here:<28} {'; '.join(lacks)}".rstrip()
+    return state.id, here, "; ".join(gap.what for gap in state.missing if gap.what != "not installed")
 
 
 def render_state(state: AgentState) -> str:
@@ -44,8 +48,8 @@ def render_state(state: AgentState) -> str:
         ("known from", state.source),
         ("problem", state.problem),
     ]
-    lines = [f"{name:<11} {value}" for name, value in rows if value]
-    return "\n".join([*lines, *(f"missing     {gap.what}: {gap.advice}" for gap in state.missing)])
+    rows += [("missing", f"{gap.what}: {gap.advice}") for gap in state.missing]
+    return "\n".join(fold(value, first=f"{name:<11} ", rest=" " * 12) for name, value in rows if value)
 
 
 async def install_each(
