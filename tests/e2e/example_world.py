@@ -29,7 +29,7 @@ from footplate.testing.messages import ScriptedMessages
 from tests.e2e.warm import warm_footplate
 from tests.e2e.world import ROOT, wait_until_gone
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 SETTINGS = 'default_engine = "mock"\n[projects.shop]\npath = "{home}/src/shop"\n'
 ACP = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}\n'
 
