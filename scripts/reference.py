@@ -59,6 +59,17 @@ def _help(command: click.Command, name: str) -> str:
     return f"```text\n{command.get_help(context).rstrip()}\n```\n"
 
 
+def _pages(command: click.Command, name: str, mark: str) -> list[str]:
+    """The help of a command and of those below it."""
+    parts = [f"{mark} {name}\n", _help(command, name)]
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        below = {each: command.get_command(context, each) for each in command.list_commands(context)}
+        for word, each in below.items():
+            parts += [] if each is None else _pages(each, f"{name} {word}", f"{mark}#")
+    return parts
+
+
 def render_cli() -> str:
     """The help of every command, as the program prints it."""
     root = command_line()
@@ -67,12 +78,7 @@ def render_cli() -> str:
     for name in COMMANDS:
         command = root.get_command(context, name)
         if command is not None:
-            parts += [f"## footplate {name}\n", _help(command, f"footplate {name}")]
-            if isinstance(command, click.Group):
-                for inner in command.list_commands(context):
-                    each = command.get_command(context, inner)
-                    if each is not None:
-                        parts += [f"### footplate {name} {inner}\n", _help(each, f"footplate {name} {inner}")]
+            parts += _pages(command, f"footplate {name}", "##")
     parts.append(
         '`footplate ENGINE PROMPT` (`footplate claude "..."`) stands for `footplate run --engine ENGINE PROMPT`.\n'
     )

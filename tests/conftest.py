@@ -142,9 +142,9 @@ def nothing_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
         request.getfixturevalue("tasks_left")
     if request.node.get_closest_marker("e2e"):
         request.getfixturevalue("messages")  # lives as long as the session, so it must not begin within the test
-    for name in ("browser", "served", "tools"):
-        if name in request.fixturenames:
-            request.getfixturevalue(name)  # as long-lived
+        for name in ("browser", "served", "tools"):
+            if name in request.fixturenames:
+                request.getfixturevalue(name)  # as long-lived; a `served` of a unit test is of that test alone
     children, descriptors, threads = _children(), set(_descriptors()), _threads()
     yield
     assert not _settled(lambda: _children() - children), f"children left behind: {_children() - children}"

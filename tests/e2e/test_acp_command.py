@@ -144,7 +144,10 @@ async def test_switches_prompts_of_servers_and_answers_of_tools_are_those_that_e
             choice = {"sessionId": session, "configId": name, "type": "boolean", "value": True}
             changed = await client.call("session/set_config_option", **choice)
             assert {each["id"]: each["currentValue"] for each in changed["configOptions"]}[name] is True
-        await client.hear(lambda each: "mcp:desk:greet" in str(each))
+        if world.version == "new":
+            await client.hear(lambda each: "mcp:desk:greet" in str(each))
+        else:  # it does not tell when the server is there; its first turn waits for it
+            assert await client.say(session, script("Hello")) == "end_turn"
         assert await client.say(session, "/mcp:desk:greet Ann") == "end_turn"
         asked = world.bodies()[-1]
         assert "PLEASE-GREET Ann" in str(asked["messages"])

@@ -27,6 +27,10 @@ async def drafted(world: World, engine: str) -> AsyncIterator[AcpClient]:
         yield client
 
 
+def _of(message: dict[str, Any]) -> dict[str, Any]:
+    return message.get("params", {}).get("update", {})  # type: ignore[no-any-return]
+
+
 def _states(client: AcpClient, session: str) -> list[tuple[Any, ...]]:
     return [(each["state"], each.get("stopReason")) for each in client.updates(session, "state_update")]
 
@@ -88,6 +92,22 @@ async def test_a_permission_has_its_call_as_subject_and_a_diff_is_a_patch(world:
         mode = {"sessionId": session, "configId": "mode", "type": "id", "value": "plan"}
         assert (await client.call("session/set_config_option", **mode))["configOptions"]
         assert await _turn(client, session, script(api_error(400, message="no"))) == "error"
+        mode["value"] = "default"
+        await client.call("session/set_config_option", **mode)
+        lasting = {"command": "echo begun; tail -f /dev/null", "run_in_background": True}
+        await client.prompt(session, script(tool("Bash", lasting), "Running."))
+        await client.reply(await client.asked(nth=1), {"outcome": {"outcome": "selected", "optionId": "allow"}})
+        call = await client.hear(
+            lambda each: _of(each).get("capabilities") == {"cancel": {}} and "toolCallId" in _of(each)
+        )
+        name = _of(call)["toolCallId"]
+        assert client.updates(session, "terminal_update")[0]["terminalId"] == name
+        await client.hear(lambda _: _states(client, session)[-1] == ("idle", "end_turn"))
+        await client.call("tool_call/cancel", sessionId=session, toolCallId=name)
+        await client.hear(lambda each: _of(each).get("toolCallId") == name and _of(each).get("status") == "cancelled")
+        with pytest.raises(RpcFailed) as over:
+            await client.call("terminal/cancel", sessionId=session, terminalId=name)
+        assert over.value.code == -32602
 
 
 async def test_without_the_setting_version_1_is_spoken(world: World) -> None:

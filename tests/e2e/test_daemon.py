@@ -78,8 +78,11 @@ def test_a_server_that_cannot_start_says_why(env: dict[str, str], tmp_path: Path
 def test_aliases_of_sandbox_agent(env: dict[str, str]) -> None:
     assert _run(env, "daemon", "start", "--port", "0").returncode == 0
     assert "runs already" in _run(env, "daemon", "start").stdout
-    assert _run(env, "daemon", "status").returncode == 0
-    assert _run(env, "daemon", "stop").returncode == 0
+    before = json.loads(_run(env, "daemon", "status", "--json").stdout)
+    after = json.loads(_run(env, "daemon", "start", "--upgrade", "--port", "0", "--json").stdout)
+    assert (after["running"], after["pid"] != before["pid"]) == (True, True)
+    assert _run(env, "daemon", "status", "--host", "127.0.0.1", "--port", "2468").returncode == 0
+    assert json.loads(_run(env, "daemon", "stop", "-p", "2468", "--json").stdout)["pid"] == after["pid"]
 
 
 def test_a_unit_for_systemd(env: dict[str, str], tmp_path: Path) -> None:

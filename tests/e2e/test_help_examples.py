@@ -14,7 +14,7 @@ from tests.unit.runtime.shelf import TINY, open_shelf
 pytestmark = pytest.mark.timeout(180)
 
 EXAMPLES = {line: words for words, command in all_commands().items() for line in examples_of(command)}
-ALONE = ("store", "config", "init", "projects", "agents", "telegram", "mock-agent", "version")
+ALONE = ("store", "config", "init", "projects", "agents", "install-agent", "telegram", "mock-agent", "version")
 BEGIN_OR_END = ("footplate serve --port", "footplate server", "footplate serve stop", "footplate daemon stop")
 """Commands that need no server, or must not find one: each of their examples has a home of its own."""
 ELSEWHERE = {"footplate agents doctor claude": "the drill takes its time; e2e/test_agents_doctor.py runs it"}
@@ -22,6 +22,7 @@ ENDLESS = {
     "footplate serve --port": ("listens on", 0),
     "footplate server": ("listens on", 0),
     "footplate requests watch": ("permission", 130),
+    "footplate api acp stream": ("jsonrpc", 130),
     "footplate telegram": ("bridge runs", 0),
 }
 """What runs until Ctrl-C, how one sees that it works, and how it ends."""
@@ -44,7 +45,7 @@ def test_the_example_works_on_a_server(line: str, served: ServedPlace) -> None:
 @pytest.mark.parametrize("line", [line for line in EXAMPLES if _is_alone(line) and line not in ELSEWHERE])
 def test_the_example_works_by_itself(line: str, alone: Place) -> None:
     noun = EXAMPLES[line].split()[0]
-    how = {"telegram": _by_telegram, "agents": _of_agents}.get(noun, _by_itself)
+    how = {"telegram": _by_telegram, "agents": _of_agents, "install-agent": _of_agents}.get(noun, _by_itself)
     _check(line, how(alone, line))
 
 
@@ -60,6 +61,10 @@ def _run(place: Place, line: str) -> Ended:
 def _on_a_server(place: ServedPlace, line: str) -> Ended:
     if "requests watch" in line or "requests list" in line:
         place.request()
+    if "acp stream" in line or "acp close" in line:
+        place.sh("footplate api acp post --server-id s1 --agent mock --json-file requests.jsonl")
+    if "api DELETE" in line:
+        place.sh(line.replace("DELETE", "PUT") + """ --data '{"type":"local","command":"x"}'""")
     if "worktrees remove" in line:
         place.post("/api/worktrees", project="shop", branch="fix/login")
     if '"claude --resume 0d5b..."' in line:

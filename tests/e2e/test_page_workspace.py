@@ -15,7 +15,7 @@ from tests.e2e.server import running_server
 from tests.e2e.test_page_looks import serious_issues
 from tests.unit.repositories import closed, commit, make_repository
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180), pytest.mark.asyncio(loop_scope="session")]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="session")]
 
 APP = '''"""A till: it adds what was bought and says what is to be paid."""
 
@@ -56,6 +56,9 @@ def _shop(folder: Path, environ: dict[str, str]) -> Git:
     commit(git, "src/app.py", APP)
     commit(git, "docs/guide.md", "# Guide\n\nAdd prices, get a **total**.\n")
     commit(git, "windows.txt", "one\r\ntwo\r\n")
+    (folder / "latest").symlink_to("docs")
+    git.run("add", "latest")
+    git.run("commit", "-q", "-m", "link the docs")
     (folder / "logo.png").write_bytes(DOT)
     (folder / "data.bin").write_bytes(b"\0\1\2")
     (folder / ".env").write_text("KEY=\n")
@@ -67,7 +70,7 @@ async def test_a_session_is_looked_into_from_its_workspace(browser: Browser, tmp
     work = tmp_path / "shop"
     git = _shop(work, environ)
     with running_server(tmp_path, env=environ) as server:
-        async with visit(browser, server, bypass_csp=True, reduced_motion="reduce") as person:
+        async with visit(browser, server, reduced_motion="reduce") as person:
             await person.arrive()
             await person.start(work, prompt="edit src/app.py")
             await person.sees("edit done")
@@ -77,6 +80,9 @@ async def test_a_session_is_looked_into_from_its_workspace(browser: Browser, tmp
             await _commit(person, git)
             await _look_at_changes(person, work)
             person.excuse("412")
+            address = person.page.url.removeprefix(server.url)
+        async with visit(browser, server) as guest:
+            await _come_with_less(guest, address)
 
 
 def _tree(person: Visit) -> Locator:
@@ -90,7 +96,9 @@ def _row(person: Visit, name: str) -> Locator:
 async def _read(person: Visit) -> None:
     """The tree by mouse and by keyboard; text in colours, a picture, what is neither."""
     page, press = person.page, person.page.keyboard.press
-    await page.get_by_role("button", name="Workspace").click()
+    await page.get_by_role("log").focus()
+    await press("f")
+    await expect(page.get_by_role("tab", name="Files")).to_be_focused()
     await expect(_row(person, "docs, Folder")).to_have_attribute("aria-expanded", "false")
     await expect(_row(person, ".env")).to_have_count(0)
     await page.get_by_role("button", name="Show hidden files").click()
@@ -121,6 +129,10 @@ async def _read(person: Visit) -> None:
     async with page.expect_download() as download:
         await page.get_by_role("button", name="Download").click()
     assert (await (await download.value).path()).read_bytes() == b"\0\1\2"
+    await _row(person, "latest").click()
+    await expect(_row(person, "guide.md")).to_have_attribute("aria-level", "2")
+    await _row(person, "latest, Folder").click()
+    await expect(_row(person, "guide.md")).to_have_count(0)
     await _row(person, "docs, Folder").click()
     await _row(person, "guide.md").click()
     await page.get_by_role("button", name="Rendered").click()
@@ -143,6 +155,7 @@ async def _edit(person: Visit, work: Path) -> None:
     assert (work / "windows.txt").read_bytes() == b"one\r\ntwo\r\n  three\r\n  four"
     await field.fill("mine\n")
     await expect(page.locator(".file-head").get_by_title("Not saved yet")).to_be_visible()
+    assert not await page.evaluate("dispatchEvent(new Event('beforeunload', { cancelable: true }))")
     await _row(person, "logo.png").click()
     dialog = page.get_by_role("dialog", name="Discard")
     await dialog.get_by_role("button", name="Cancel").click()
@@ -242,26 +255,28 @@ async def _look_at_changes(person: Visit, work: Path) -> None:
     await expect(page.get_by_role("tab", name="Changes")).to_be_focused()
     assert page.url.endswith("/changes")
     panel = page.get_by_role("tabpanel", name="Changes")
-    await expect(panel.get_by_role("button", name="app.py")).to_have_attribute("aria-expanded", "true")
+    await expect(panel.locator(".change-name", has_text="app.py")).to_have_attribute("aria-expanded", "true")
     await expect(panel.locator("tr.added")).to_contain_text("2")
     await panel.get_by_role("button", name="Since it began").click()
-    await panel.get_by_role("button", name=re.compile("windows.txt")).click()
+    await panel.locator(".change-name", has_text="windows.txt").click()
     await expect(panel.locator("tr.added")).to_contain_text("mine")
     await page.reload()
-    await expect(panel.get_by_role("button", name=re.compile("windows.txt"))).to_be_visible()
+    await expect(panel.locator(".change-name", has_text="windows.txt")).to_be_visible()
     await panel.get_by_role("button", name="Edits of the agent").click()
     await expect(panel.locator("tr.added")).to_contain_text("2")
     await page.keyboard.press("t")
     await expect(page.locator('html[data-theme="dark"]')).to_be_attached()
     assert await serious_issues(page) == []
-    await page.get_by_role("tab", name="Files").click()
-    await _row(person, "src, Folder").click()
-    await _row(person, "app.py").click()
+    await panel.get_by_role("button", name="Open app.py").click()
+    await expect(_row(person, "app.py")).to_have_attribute("aria-selected", "true")
     await expect(page.locator(".source .hl-keyword").first).to_be_visible()
     assert await serious_issues(page) == []
     await person.picture("workspace-dark")
     await page.set_viewport_size(PHONE)
-    await person.picture("workspace-phone-file")
+    await page.get_by_role("button", name="Edit", exact=True).click()
+    await expect(page.get_by_role("textbox", name="Text of app.py")).to_be_focused()
+    await person.picture("workspace-phone-edit")
+    await page.get_by_role("button", name="Stop editing").click()
     await page.get_by_role("button", name="Back to the files").click()
     await expect(_row(person, "app.py")).to_be_visible()
     assert not await page.evaluate("document.documentElement.scrollWidth > innerWidth")
@@ -269,3 +284,19 @@ async def _look_at_changes(person: Visit, work: Path) -> None:
     await page.get_by_role("tab", name="Git").click()
     await expect(page.get_by_role("region", name="Commits")).to_contain_text("Tidy the shop")
     await person.picture("workspace-phone-git")
+
+
+async def _come_with_less(guest: Visit, address: str) -> None:
+    """A token that only reads is told what it lacks, and no call is made in vain."""
+    page = guest.page
+    body = {"name": "guest", "scopes": ["read"]}
+    owner = {"authorization": f"Bearer {guest.server.token}"}
+    made = await page.request.post(f"{guest.server.url}/api/tokens", data=body, headers=owner)
+    await guest.arrive(address, token=(await made.json())["token"])
+    panel = page.get_by_role("tabpanel")
+    await expect(panel).to_contain_text("no scope “drive”")
+    await page.get_by_role("tab", name="Files").click()
+    await expect(panel).to_contain_text("no scope “files”")
+    await page.get_by_role("tab", name="Changes").click()
+    await expect(panel.locator("tr.added")).to_contain_text("2")
+    assert not [url for url in guest.asked if "/v1/fs/" in url or "/api/git/" in url]

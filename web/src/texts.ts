@@ -561,7 +561,6 @@ export const texts = {
     rendered: "Rendered",
     markdown: "How it is shown",
     wrap: "Wrap long lines",
-    bytes: (number: number) => count(number, "byte", "bytes"),
   },
 
   git: {
@@ -575,13 +574,10 @@ export const texts = {
     staged: "Staged",
     unstaged: "Not staged",
     conflicts: "In conflict",
-    stage: "Stage",
     stageFile: (name: string) => `Stage ${name}`,
-    unstage: "Unstage",
     unstageFile: (name: string) => `Unstage ${name}`,
     stageAll: "Stage all",
     unstageAll: "Unstage all",
-    openFile: (name: string) => `Open ${name}`,
     message: "Commit message",
     commit: "Commit",
     commitAll: "Commit all",
@@ -675,6 +671,7 @@ export const texts = {
       edit: "Edit its input first",
       theme: "Light or dark",
       mode: "Next permission mode",
+      workspace: "Files, git and changes of the session",
     },
   },
 

@@ -13,7 +13,8 @@ import msgspec
 from footplate.acp import draft_values as v
 from footplate.acp import jsonrpc
 from footplate.acp.draft_values import Json
-from footplate.acp.failures import Failure, unknown_method
+from footplate.acp.draft_work import Work
+from footplate.acp.failures import Failure, invalid_params, unknown_method
 from footplate.acp.jsonrpc import Envelope, RpcId
 
 VERSION: Final = 2
@@ -21,6 +22,10 @@ GONE: Final = frozenset({"authenticate", "logout", "session/load", "session/set_
 """Methods of version 1 that the draft has no more."""
 
 RENAMED: Final = {"auth/login": "authenticate", "auth/logout": "logout"}
+CANCELS: Final = {"tool_call/cancel": "toolCallId", "terminal/cancel": "terminalId"}
+"""What names the thing to cancel."""
+
+STOP: Final = "_session/async_task/stop"
 OPENING: Final = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
 QUESTIONS: Final = frozenset({"session/request_permission", "elicitation/create"})
 
@@ -38,6 +43,7 @@ class Draft:
         self._prompts: dict[RpcId, str] = {}
         self._questions: dict[RpcId, str] = {}
         self._sessions: set[str] = set()
+        self._work = Work()
         self._numbers = 0
 
     def incoming(self, envelope: Envelope) -> tuple[list[bytes], list[bytes]]:
@@ -57,6 +63,8 @@ class Draft:
         method = RENAMED.get(method, method)
         if method == "session/prompt":
             return self._prompt(rpc_id, params)
+        if method in CANCELS:
+            return self._cancel(rpc_id, method, params)
         if method == "initialize":
             capabilities = v.client_capabilities(params.get("capabilities") or {})
             params = {"protocolVersion": 1, "clientInfo": params.get("info"), "clientCapabilities": capabilities}
@@ -66,6 +74,15 @@ class Draft:
             params.setdefault("mcpServers", [])
         self._asked[rpc_id] = _Asked(method, str(params.get("sessionId", "")))
         return [jsonrpc.encode_request(rpc_id, method, params)], []
+
+    def _cancel(self, rpc_id: RpcId, method: str, params: Json) -> tuple[list[bytes], list[bytes]]:
+        """Only work in the background can be cancelled by itself; the turn is cancelled as a whole."""
+        session, name = str(params.get("sessionId", "")), params.get(CANCELS[method])
+        task = self._work.task(session, name, terminal=method == "terminal/cancel")
+        if task is None:
+            return [], [invalid_params(f"{CANCELS[method]} {name!r} is nothing that can be cancelled").frame(rpc_id)]
+        self._asked[rpc_id] = _Asked(method, session)
+        return [jsonrpc.encode_request(rpc_id, STOP, {"sessionId": session, "asyncTaskId": task})], []
 
     def _prompt(self, rpc_id: RpcId, params: Json) -> tuple[list[bytes], list[bytes]]:
         session = str(params.get("sessionId", ""))
@@ -87,8 +104,11 @@ class Draft:
             return self._response(envelope)
         if envelope.method == "session/update":
             params: Json = msgspec.json.decode(envelope.params or b"{}")
-            update = v.update(params["update"])
-            return [_update(params["sessionId"], update)] if update is not None else []
+            update, session = v.update(params["update"]), params["sessionId"]
+            if update is None:
+                return []
+            is_call = update["sessionUpdate"] == "tool_call_update"
+            return [_update(session, each) for each in (self._work.tell(session, update) if is_call else (update,))]
         if envelope.method in QUESTIONS:
             return self._question(envelope)
         if envelope.method == "$/cancel_request":

@@ -23,7 +23,7 @@ def client_capabilities(given: Json) -> Json:
         "elicitation": given.get("elicitation"),
         "auth": {"terminal": auth.get("terminal") is not None, "_meta": auth.get("_meta")},
         "session": {"notices": {}, "compaction": {}, "configOptions": {"boolean": {}}},
-        "_meta": given.get("_meta"),
+        "_meta": {**(given.get("_meta") or {}), "terminal_output": True},
     }
 
 

@@ -15,7 +15,7 @@ from msgspec import UNSET
 from footplate.acp.content import wire_block
 from footplate.acp.encode_choices import MODEL, Choices
 from footplate.acp.encode_tools import ToolEncoder
-from footplate.acp.meta import ClaudeUsageMeta, RateLimit
+from footplate.acp.meta import ClaudeUsageMeta, FootplateMeta, RateLimit, TaskMeta, ToolMeta
 from footplate.acp.profile import Profile
 from footplate.acp.schema import updates as u
 from footplate.acp.schema.content import TextContent
@@ -25,7 +25,7 @@ from footplate.acp.server_prompts import tell_commands
 from footplate.events import model as m
 from footplate.events.base import Level, OptionalRaw
 from footplate.events.content import ContentBlock, TextBlock
-from footplate.events.ids import PromptId, ToolCallId
+from footplate.events.ids import PromptId, TaskId, ToolCallId
 from footplate.events.model import Event
 from footplate.events.view import SessionView
 
@@ -52,6 +52,7 @@ class Encoder:
         self._used: int | None = None
         self._size: int | None = None
         self._model = ""
+        self._tasks: dict[TaskId, ToolCallId] = {}
 
     def learn(self, view: SessionView) -> None:
         """How the session stands where this reader begins."""
@@ -59,6 +60,7 @@ class Encoder:
         self._cost = view.meter.cost_usd if view.meter.cost_usd is not None else view.usage.cost_usd
         self._used, self._size = view.meter.used, view.meter.size
         self._prompts = {waiting.id: waiting.content for waiting in view.queue}
+        self._tasks = {task.id: task.call for task in view.tasks if task.call is not None}
 
     def own(self, prompt: PromptId) -> None:
         """The client itself sends this prompt: it is not told of it."""
@@ -83,6 +85,10 @@ class Encoder:
                 return [_plan(event)]
             case m.CommandRan():
                 return self._command(event, at)
+            case m.TaskStarted():
+                return self._task(event.task, event.call, "running")
+            case m.TaskEnded():
+                return self._task(event.task, event.call, event.status)
             case _:
                 return self._state(event, at)
 
@@ -179,6 +185,15 @@ class Encoder:
             call=call, ok=event.exit_code == 0, outcome="completed", content=(TextBlock(text=event.output),)
         )
         return [*self.tools.started(started), *self.tools.ended(ended)]
+
+    def _task(self, task: TaskId, call: ToolCallId | None, status: m.TaskStatus) -> list[SessionUpdate]:
+        """Work behind a call begins or ends; the call itself may be over long before."""
+        call = call or self._tasks.get(task)
+        if call is None:
+            return []
+        self._tasks[task] = call
+        meta = ToolMeta(footplate=FootplateMeta(task=TaskMeta(id=task, status=status)))
+        return [u.ToolCallChange(tool_call_id=call, meta=meta.raw())]
 
     # ------------------------------------------------------------------------------------------- figures
 

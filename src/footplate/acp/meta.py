@@ -11,12 +11,20 @@ from footplate.events.base import OptionalRaw
 from footplate.events.usage import ModelUsage, Usage
 
 
+class TaskMeta(Wire, frozen=True, kw_only=True):
+    """The work behind a call: by its id it can be stopped."""
+
+    id: str
+    status: str
+
+
 class FootplateMeta(Wire, frozen=True, kw_only=True):
     """Our own part: what stable ACP has no place for."""
 
     parent_tool_call_id: str | None = None
     message: str | None = None
     elapsed_s: float | None = None
+    task: TaskMeta | None = None
 
 
 class ClaudeCodeMeta(Wire, frozen=True, kw_only=True):

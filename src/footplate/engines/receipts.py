@@ -21,6 +21,8 @@ from footplate.config.places import data_folder
 from footplate.engines.distribution import Offer
 
 RECEIPT: Final = "receipt.json"
+UNFINISHED: Final = ".fetching"
+"""A file in a folder that is being filled: one that still has it was left by an install that was killed."""
 KEPT: Final = 2
 """How many versions stay on the disk: the one in force, and the one before it."""
 
@@ -80,9 +82,16 @@ def installed_commands(environ: Mapping[str, str]) -> dict[str, AcpAgentSettings
     }
 
 
+def remove_unfinished(home: Path) -> None:
+    """Remove what installs of an agent have left that were killed. Who calls it holds the lock of its installs."""
+    for left in home.glob(f"*/{UNFINISHED}"):
+        shutil.rmtree(left.parent, ignore_errors=True)
+
+
 def put_in_force(environ: Mapping[str, str], receipt: Receipt) -> str:
     """Make an install the one that is found: the link is replaced in one step, then the receipt. Where it is."""
     home = installs_folder(environ) / receipt.offer.id
+    (Path(receipt.folder) / UNFINISHED).unlink(missing_ok=True)
     (home / "bin").mkdir(parents=True, exist_ok=True)
     nonce = secrets.token_hex(4)
     link, fresh = home / "bin" / receipt.offer.id, home / "bin" / f".{nonce}"

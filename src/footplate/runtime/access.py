@@ -7,10 +7,12 @@ known for as long as the process lives and may do everything.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import secrets
 import time
+from collections.abc import Callable
 from pathlib import PurePosixPath
 from typing import Annotated, Final, Literal
 
@@ -131,6 +133,7 @@ class Access:
     def __init__(self, store: Store, *, open_to_all: bool = False, chosen: str = "", local: str = "") -> None:
         self._documents = store.documents(TOKENS)
         self._records: dict[str, TokenRecord] = {}
+        self._endings: dict[str, set[Callable[[], None]]] = {}
         self._open = open_to_all
         self._chosen = _hash(chosen) if chosen else ""
         self._local = _hash(local) if local else ""
@@ -212,6 +215,32 @@ class Access:
             raise NotFound("token", name)
         await self._documents.delete(name)
         self._records.pop(name, None)
+        for end in tuple(self._endings.pop(name, ())):
+            end()
+
+    def at_end(self, token: str, end: Callable[[], None]) -> Callable[[], None]:
+        """Have this called once the token of that id is revoked or has expired; one without an id never is.
+
+        Returns what takes the wish back.
+        """
+        if not token:
+            return lambda: None
+        record = self._records.get(token)
+        if record is None:
+            end()
+            return lambda: None
+        waiting = self._endings.setdefault(token, set())
+        waiting.add(end)
+        timer = None
+        if record.expires_at is not None:
+            timer = asyncio.get_running_loop().call_later(max(record.expires_at - time.time(), 0), end)
+
+        def forget() -> None:
+            waiting.discard(end)
+            if timer is not None:
+                timer.cancel()
+
+        return forget
 
     def _check_limits(self, asked: TokenRequest, by: Grant) -> None:
         for folder in asked.projects:

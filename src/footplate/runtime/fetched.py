@@ -152,7 +152,7 @@ class Fetcher:
         try:
             await asyncio.to_thread(self._unpack, archive)
         except (FootplateError, OSError, zipfile.BadZipFile) as problem:
-            raise self._failed(str(problem)) from problem
+            raise self._failed(_advised(str(problem))) from problem
         program = (self._folder / archive.cmd.removeprefix("./")).resolve()
         if not program.is_file() or not program.is_relative_to(self._folder.resolve()):
             raise self._failed(f"{archive.archive} holds no {archive.cmd}")
@@ -193,9 +193,7 @@ class Fetcher:
             if not left or any(word in said for word in HOPELESS):
                 break
             self._told(f"{Path(argv[0]).name} failed, trying again")
-        advice = next((words for sign, words in ADVICE.items() if sign in said), "")
-        words = f"{Path(argv[0]).name} failed: {said.strip() or 'no word'}"
-        raise self._failed(f"{words}; {advice}" if advice else words)
+        raise self._failed(_advised(f"{Path(argv[0]).name} failed: {said.strip() or 'no word'}"))
 
     async def _run_once(self, argv: tuple[str, ...]) -> tuple[int | None, str]:
         shell = ("/bin/sh", "-c", 'exec 2>&1; exec "$@"', argv[0], *argv)
@@ -215,6 +213,12 @@ class Fetcher:
 
     def _failed(self, reason: str) -> InstallFailed:
         return InstallFailed(self._offer.id, reason)
+
+
+def _advised(words: str) -> str:
+    """What went wrong, and what to do about it where that is known."""
+    advice = next((what for sign, what in ADVICE.items() if sign in words), "")
+    return f"{words}; {advice}" if advice else words
 
 
 def npm_variables(environ: Mapping[str, str]) -> tuple[str, ...]:

@@ -14,7 +14,14 @@ from typing import Final
 
 from footplate.config.places import data_folder
 from footplate.engines.distribution import Npm, Offer, Way, describe_way, machine_platform, pick_way, pin_version
-from footplate.engines.receipts import Receipt, installs_folder, own_program, put_in_force
+from footplate.engines.receipts import (
+    UNFINISHED,
+    Receipt,
+    installs_folder,
+    own_program,
+    put_in_force,
+    remove_unfinished,
+)
 from footplate.errors import InstallFailed, InvalidValue
 from footplate.host.environment import build_environment
 from footplate.host.locks import SessionLock
@@ -45,7 +52,7 @@ class Installer:
         home = installs_folder(self._environ) / offer.id
         folder = home / f"{version or offer.version or 'latest'}.{secrets.token_hex(4)}"
         async with SessionLock(data_folder(self._environ) / "locks", f"install:{offer.id}", what="footplate install"):
-            await asyncio.to_thread(folder.mkdir, parents=True)
+            await asyncio.to_thread(_make_room, home, folder)
             try:
                 return await self._install(offer, way, folder, told)
             except BaseException:
@@ -83,6 +90,13 @@ class Installer:
         await asyncio.to_thread(put_in_force, self._environ, receipt)
         told(f"{offer.title} {fetched.version} is installed: {own_program(self._environ, offer.id)}")
         return receipt
+
+
+def _make_room(home: Path, folder: Path) -> None:
+    """An empty folder for an install, and nothing of those that were killed."""
+    remove_unfinished(home)
+    folder.mkdir(parents=True)
+    (folder / UNFINISHED).touch()
 
 
 def node_problem(environ: Mapping[str, str], wanted: tuple[int, ...]) -> str:

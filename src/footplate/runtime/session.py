@@ -213,8 +213,13 @@ class Session:
         self._conductor.spec = msgspec.structs.replace(self.spec, effort=effort)
 
     async def set_option(self, option: str, value: str) -> None:
-        """Change an option of the engine's own, now or with the next process."""
+        """Change an option of the engine's own, now or with the next process. Raises `InvalidValue`."""
         told = self.view().options
+        known = next((each for each in told if each.id == option), None)
+        if told and known is None:
+            raise InvalidValue("option", option, f"one of {', '.join(each.id for each in told)}")
+        if known is not None and value not in {each.value for each in known.values}:
+            raise InvalidValue(option, value, f"one of {', '.join(each.value for each in known.values)}")
         changed = tuple(msgspec.structs.replace(each, value=value) if each.id == option else each for each in told)
         event = m.ConfigChanged(options=changed) if changed != told else None
         await self._set(c.SetOption(key=self._conductor.key(), option=option, value=value), event)
@@ -411,7 +416,7 @@ class Session:
                 return all(each.id != event.task for each in self.view().tasks)
             case m.TaskEnded():
                 known = [each for each in self.view().tasks if each.id == event.task]
-                return all(each.status == "running" for each in known)
+                return all(each.ended_at is None for each in known)  # an update may have told how it will end
             case m.CommandsChanged():
                 return event.commands != self._log.outline().commands
             case m.ConfigChanged():

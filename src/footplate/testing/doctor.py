@@ -95,9 +95,10 @@ def doctor_command(agents: tuple[str, ...], as_json: bool, strict: bool, steps: 
     Example:
       footplate agents doctor claude
     """
-    environ = dict(os.environ)
+    hears = _say_step if steps else _show_step if sys.stderr.isatty() else _say_nothing
+    done = _say_nothing if as_json else _show
     try:
-        found = asyncio.run(_until_stopped(_examine(agents, environ, _say_step if steps else _say_nothing)))
+        found = asyncio.run(_until_stopped(_examine(agents, dict(os.environ), hears, done)))
     except FootplateError as problem:
         click.echo(f"footplate: {problem}", err=True)
         sys.exit(USAGE if isinstance(problem, RequestError | ConfigError) else FAILED)
@@ -106,17 +107,23 @@ def doctor_command(agents: tuple[str, ...], as_json: bool, strict: bool, steps: 
     ok = all(each.ok and not (strict and each.new) for each in found)
     if as_json:
         click.echo(msgspec.json.encode(Report(ok=ok, agents=tuple(found))))
-    else:
-        for each in found:
-            click.echo(render(each))
     sys.exit(0 if ok else FAILED)
+
+
+def _show(found: Examined) -> None:
+    click.echo(render(found))
+
+
+def _show_step(step: Step) -> None:
+    """Tell a person who waits that it goes on."""
+    click.echo(f"  {step.name}: {'not tried' if step.skipped else 'ok' if step.ok else 'failed'}", err=True)
 
 
 def _say_step(step: Step) -> None:
     click.echo(msgspec.json.encode({"step": step}))
 
 
-def _say_nothing(_: Step) -> None:
+def _say_nothing(_: object) -> None:
     pass
 
 
@@ -127,7 +134,10 @@ async def _until_stopped(work: Coroutine[Any, Any, list[Examined]]) -> list[Exam
     return await task
 
 
-async def _examine(agents: tuple[str, ...], environ: Mapping[str, str], told: Callable[[Step], None]) -> list[Examined]:
+async def _examine(
+    agents: tuple[str, ...], environ: Mapping[str, str], hears: Hears, done: Callable[[Examined], None]
+) -> list[Examined]:
+    """Examine one after the other; `hears` is told of each step, `done` of each agent, when it is over."""
     settings = with_agents(load_settings(environ), environ)
     roster = Roster(settings, environ)
     states = [await roster.look(agent) for agent in agents] or [each for each in await roster.list() if each.installed]
@@ -135,4 +145,8 @@ async def _examine(agents: tuple[str, ...], environ: Mapping[str, str], told: Ca
         if not state.installed:
             raise EngineNotFound(state.id, state.id, f"run `footplate agents install {state.id}`")
     offers = await roster.offers()
-    return [await examine_agent(state, offers.get(state.id), settings, environ, told) for state in states]
+    found: list[Examined] = []
+    for state in states:
+        found.append(await examine_agent(state, offers.get(state.id), settings, environ, hears))
+        done(found[-1])
+    return found

@@ -10,6 +10,7 @@ import pytest
 from footplate.acp import draft_values as v
 from footplate.acp import jsonrpc
 from footplate.acp.draft import Draft, wants_draft
+from tests.acp_schema import DRAFT
 
 Json = dict[str, Any]
 
@@ -100,3 +101,62 @@ def test_a_diff_is_a_patch_with_whole_paths() -> None:
     end = "\\ No newline at end of file\n"
     patch = f"diff --git /f /f\n--- /f\n+++ /f\n@@ -1,2 +1,2 @@\n a\n-b\n{end}+c\n{end}"
     assert diff["patch"] == {"format": "git_patch", "text": patch}
+
+
+def _call(draft: Draft, **update: object) -> list[Json]:
+    told = _told(draft, method="session/update", params={"sessionId": "s", "update": {"toolCallId": "c", **update}})
+    for each in told:
+        DRAFT.check("UpdateSessionNotification", each["params"])
+    return [each["params"]["update"] for each in told]
+
+
+def _task(status: str) -> Json:
+    return {"sessionUpdate": "tool_call_update", "_meta": {"footplate": {"task": {"id": "t", "status": status}}}}
+
+
+def test_a_command_has_a_terminal_of_the_agents_own(draft: Draft) -> None:
+    info = {"terminal_info": {"terminal_id": "c", "cwd": "/w"}, "claudeCode": {"toolName": "Bash"}}
+    shown = {"content": [{"type": "terminal", "terminalId": "c"}]}
+    begun = _call(draft, sessionUpdate="tool_call", title="ls", status="in_progress", _meta=info, **shown)
+    assert begun == [
+        {"sessionUpdate": "terminal_update", "terminalId": "c", "cwd": "/w"},
+        {
+            "sessionUpdate": "tool_call_update",
+            "toolCallId": "c",
+            "title": "ls",
+            "status": "in_progress",
+            "_meta": {"claudeCode": {"toolName": "Bash"}},
+            **shown,
+        },
+    ]
+    end = {"terminal_output": {"terminal_id": "c", "data": "hé"}, "terminal_exit": {"terminal_id": "c", "exit_code": 1}}
+    chunk, over, call = _call(draft, sessionUpdate="tool_call_update", status="failed", _meta=end)
+    assert chunk == {"sessionUpdate": "terminal_output_chunk", "terminalId": "c", "data": "aMOp"}
+    assert over == {"sessionUpdate": "terminal_update", "terminalId": "c", "exitStatus": {"exitCode": 1}}
+    assert (call["status"], "_meta" in call) == ("failed", False)
+
+
+def test_work_in_the_background_is_cancelled_by_its_call_or_its_terminal_and_ends_when_it_ends(draft: Draft) -> None:
+    params = {"sessionId": "s", "toolCallId": "c", "terminalId": "c"}
+    _call(draft, sessionUpdate="tool_call", title="ls", _meta={"terminal_info": {"terminal_id": "c"}})
+    for method in ("tool_call/cancel", "terminal/cancel"):
+        (refused,) = _said(draft, id=7, method=method, params=params)[1]
+        assert refused["error"]["code"] == -32602
+    terminal, call = _call(draft, **_task("running"))
+    assert terminal["capabilities"] == call["capabilities"] == {"cancel": {}}
+    (launched,) = _call(
+        draft, sessionUpdate="tool_call_update", status="completed", _meta={"terminal_exit": {"terminal_id": "c"}}
+    )
+    assert launched["status"] == "in_progress", "what it started goes on"
+    for number, method in enumerate(("tool_call/cancel", "terminal/cancel"), start=8):
+        (asked,), heard = _said(draft, id=number, method=method, params=params)
+        assert (asked["method"], asked["params"]) == (
+            "_session/async_task/stop",
+            {"sessionId": "s", "asyncTaskId": "t"},
+        )
+        assert heard == []
+        assert _told(draft, id=number, result={}) == [{"jsonrpc": "2.0", "id": number, "result": {}}]
+    terminal, call = _call(draft, **_task("stopped"))
+    assert (terminal["exitStatus"], terminal["capabilities"]) == ({}, None)
+    assert (call["status"], call["capabilities"]) == ("cancelled", None)
+    assert _said(draft, id=10, method="tool_call/cancel", params=params)[1][0]["error"]["code"] == -32602

@@ -19,7 +19,7 @@ from footplate.engines.claude.translate import Translator
 from footplate.events import model as m
 from footplate.events import tools as t
 from footplate.events.content import TextBlock
-from footplate.events.ids import MessageId, PromptId, ToolCallId, TurnId
+from footplate.events.ids import MessageId, PromptId, TaskId, ToolCallId, TurnId
 from footplate.events.usage import ModelUsage, Usage
 from tests.acp_schema import check
 from tests.unit.engines.claude.playing import VERSIONS, play, recording, scenarios
@@ -181,6 +181,16 @@ def test_a_to_do_list_is_a_plan_and_no_call() -> None:
                 {"content": "Then", "priority": "medium", "status": "pending"},
             ],
         }
+    ]
+
+
+def test_work_behind_a_call_is_told_by_the_id_that_stops_it() -> None:
+    started = m.TaskStarted(task=TaskId("k"), call=CALL, background=True)
+    loose = m.TaskStarted(task=TaskId("l"))
+    updates = tell(Encoder(PLAIN), started, loose, m.TaskEnded(task=TaskId("k"), status="lost"))
+    assert [(each["toolCallId"], each["_meta"]["footplate"]["task"]) for each in updates] == [
+        (CALL, {"id": "k", "status": "running"}),
+        (CALL, {"id": "k", "status": "lost"}),
     ]
 
 

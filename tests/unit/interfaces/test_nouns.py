@@ -162,7 +162,7 @@ def test_a_table_fits_the_terminal_and_never_cuts_an_id() -> None:
     assert wide[1].split()[0] == "x" * 26
     assert wide[1].endswith("…")
     narrow = render_table(("ID", "STATE", "TITLE"), ROWS, 40).splitlines()
-    assert narrow == ["x" * 26, "  waiting for you  " + "t" * 20 + "…", "y" * 26, "  running  short"]
+    assert narrow == ["x" * 26, "  waiting for you", "  " + "t" * 37 + "…", "y" * 26, "  running  short"]
 
 
 def test_ages_and_money_are_short() -> None:

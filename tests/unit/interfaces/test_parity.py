@@ -15,10 +15,10 @@ from tests.unit.interfaces.test_help import NO_JSON
 
 COMMANDS = {
     "GET /api/doctor": "doctor",
-    "GET /api/info": "api",
-    "GET /v1/health": "api",
-    "GET /openapi.json": "api",
-    "GET /metrics": "api",
+    "GET /api/info": "api GET",
+    "GET /v1/health": "api GET",
+    "GET /openapi.json": "api GET",
+    "GET /metrics": "api GET",
     "GET /api/sessions": "sessions list",
     "POST /api/sessions": "sessions open",
     "GET /api/sessions/{session}": "sessions show",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 
 import msgspec
@@ -79,3 +80,19 @@ async def test_nobody_gives_away_more_than_they_have() -> None:
     await access.issue(TokenRequest(name="x", scopes=("read",), projects=("/p/q",)), by=driver)
     with pytest.raises(InvalidValue, match="absolute"):
         await access.issue(TokenRequest(name="x", projects=("p",)))
+
+
+async def test_whoever_follows_something_is_told_when_the_token_ends() -> None:
+    access = await Access.load(MemoryStore())
+    expired, told = asyncio.Event(), list[str]()
+    short = await access.issue(TokenRequest(name="short", expires_in_s=0.01))
+    access.at_end(short.record.id, expired.set)
+    await asyncio.wait_for(expired.wait(), 10)
+
+    long = await access.issue(TokenRequest(name="long", expires_in_s=3600))
+    access.at_end(long.record.id, lambda: told.append("revoked"))
+    access.at_end(long.record.id, lambda: told.append("taken back"))()
+    access.at_end("", lambda: told.append("the operator's"))
+    await access.revoke(long.record.id)
+    access.at_end(long.record.id, lambda: told.append("late"))
+    assert told == ["revoked", "late"]

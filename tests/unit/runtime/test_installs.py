@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
+import sys
+import threading
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -123,6 +126,33 @@ async def test_a_version_stays_for_those_who_run_it_until_the_one_after_next(
     receipt = find_receipt(environ, "tiny")
     assert receipt is not None
     assert receipt.version == "3.0.0"
+
+
+async def test_an_install_that_was_killed_leaves_what_was_there_and_is_tidied_up_by_the_next(
+    environ: dict[str, str], shelf: Shelf, keeper: Keeper
+) -> None:
+    await roster_of(environ, shelf.registry(shelf.binary("tiny", "1.0.0", TINY))).install("tiny", keeper)
+    address = shelf.registry(shelf.binary("tiny", "2.0.0", TINY))
+    held = shelf.holds["/tiny-2.0.0.tar.gz"] = threading.Event()
+    given = {**environ, "FOOTPLATE__AGENTS__REGISTRIES": f'["{address}"]', "FOOTPLATE__AGENTS__REGISTRY_AGE_S": "0"}
+    killed = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "footplate", "agents", "update", "tiny", env=given, stdout=asyncio.subprocess.DEVNULL
+    )
+    async with asyncio.timeout(60):
+        while "/tiny-2.0.0.tar.gz" not in {path for path, _ in shelf.asked}:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    killed.kill()
+    await killed.wait()
+    held.set()
+    home = installs_folder(environ) / "tiny"
+    assert len(list(home.glob("2.0.0.*"))) == 1
+    before = find_receipt(environ, "tiny")
+    assert before is not None
+    assert before.version == "1.0.0"
+    receipt = await roster_of(environ, address).install("tiny", keeper)
+    assert [str(each) for each in home.glob("2.0.0.*")] == [receipt.folder]
+    assert [str(each) for each in home.glob("1.0.0.*")] == [before.folder], "somebody may run it still"
+    assert not list(home.glob("*/.fetching"))
 
 
 @pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not here")

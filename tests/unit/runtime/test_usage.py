@@ -96,10 +96,11 @@ def test_the_plot_fits_a_wide_and_a_narrow_terminal() -> None:
         Shown(name="2026-11-16", turns=12, output_tokens=2_500_000, cost_usd=2.0),
     )
     wide = render_plot(rows, 80)
-    assert [len(line) for line in wide] == [79, 80]
+    assert [len(line) for line in wide] == [78, 80]
     assert [line.count("█") for line in wide] == [10, 38]
     assert wide[1].endswith("$2.00  12 turns  2.5M tokens")
     narrow = render_plot(rows, 40)
     assert all(len(line) <= 40 for line in narrow)
+    assert narrow[1].endswith("$2.00  12 turns"), "what has no room is left out, not cut"
     free = render_plot(tuple(msgspec.structs.replace(row, cost_usd=None) for row in rows), 60)
     assert free[0].count("█") < free[1].count("█"), "without money the bars are of turns"

@@ -30,6 +30,7 @@ export const KEYS: readonly Key[] = [
   { id: "allow", shown: "a", fits: plain("a") },
   { id: "deny", shown: "d", fits: plain("d") },
   { id: "edit", shown: "e", fits: plain("e") },
+  { id: "workspace", shown: "f", fits: plain("f") },
   { id: "theme", shown: "t", fits: plain("t") },
 ];
 

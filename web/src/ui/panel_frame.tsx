@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { isWorkspace, type Panel, workspace } from "../panels";
+import { onKey } from "../state/keys";
 import { wideWorkspace, workspaceTab } from "../state/preferences";
 import { goSession } from "../state/route";
 import type { OpenSession } from "../state/session";
@@ -92,18 +93,31 @@ function TabStrip({ open, session }: { open: string; session: string }): JSX.Ele
   );
 }
 
-/** Opens the workspace where it was left, or closes it. */
+/** Opens the workspace where it was left, or closes it; the tab that is open, if one is. */
+function toggleWorkspace(session: string, open: string): string {
+  const tab = isWorkspace(workspaceTab.value) ? workspaceTab.value : (workspace[0]?.id ?? "");
+  goSession(session, isWorkspace(open) ? "" : tab);
+  return isWorkspace(open) ? "" : tab;
+}
+
 export function WorkspaceButton({ session, open }: { session: string; open: string }): JSX.Element {
   const shown = isWorkspace(open);
-  const tab = isWorkspace(workspaceTab.value) ? workspaceTab.value : (workspace[0]?.id ?? "");
+  useEffect(
+    () =>
+      onKey("workspace", () => {
+        const tab = toggleWorkspace(session, open);
+        if (tab) requestAnimationFrame(() => document.getElementById(`tab-${tab}`)?.focus());
+      }),
+    [session, open],
+  );
   return (
     <button
       type="button"
       class="button quiet only-icon"
       aria-label={words.title}
-      title={words.title}
+      title={`${words.title} (f)`}
       aria-pressed={shown}
-      onClick={() => goSession(session, shown ? "" : tab)}
+      onClick={() => toggleWorkspace(session, open)}
     >
       <Icon name="panel" />
     </button>

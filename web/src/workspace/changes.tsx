@@ -13,6 +13,7 @@ import { DiffView } from "../ui/conversation/diff_view";
 import { Folder } from "../ui/folder";
 import { Icon } from "../ui/icons";
 import { ChangeRow, PatchView } from "./change_row";
+import { OpenFileButton } from "./files_button";
 import { readPatches } from "./git_patch";
 import { Needs } from "./scope";
 import { type EditedFile, sessionEdits } from "./session_edits";
@@ -63,14 +64,14 @@ function Edits({ session }: { session: OpenSession }): JSX.Element {
       </p>
       <ul class="change-list">
         {files.map((file) => (
-          <EditedRow key={file.path} file={file} first={files.length === 1} />
+          <EditedRow key={file.path} session={session} file={file} first={files.length === 1} />
         ))}
       </ul>
     </>
   );
 }
 
-function EditedRow({ file, first }: { file: EditedFile; first: boolean }): JSX.Element {
+function EditedRow({ session, file, first }: { session: OpenSession; file: EditedFile; first: boolean }): JSX.Element {
   const counts = useMemo(() => file.edits.map(({ change }) => countLines(diffLines(change))), [file]);
   const running = file.edits.some((edit) => edit.status === "running");
   return (
@@ -80,6 +81,7 @@ function EditedRow({ file, first }: { file: EditedFile; first: boolean }): JSX.E
       added={counts.reduce((sum, each) => sum + each.added, 0)}
       removed={counts.reduce((sum, each) => sum + each.removed, 0)}
       first={first}
+      actions={file.edits.at(-1)?.change.kind === "delete" ? null : <OpenFileButton session={session} path={file.path} />}
     >
       {() => (
         <>
@@ -124,7 +126,7 @@ function SinceItBegan({ session }: { session: OpenSession }): JSX.Element {
         {patches.map((patch) => {
           const path = patch.change.moved_to || patch.change.path;
           return (
-            <ChangeRow key={path} path={`${found.root}/${path}`} added={patch.added} removed={patch.removed} first={patches.length === 1}>
+            <ChangeRow key={path} path={`${found.root}/${path}`} added={patch.added} removed={patch.removed} first={patches.length === 1} actions={patch.change.kind === "delete" ? null : <OpenFileButton session={session} path={`${found.root}/${path}`} />}>
               {() => <PatchView patch={patch} />}
             </ChangeRow>
           );

@@ -9,7 +9,7 @@ import { Folder } from "../ui/folder";
 import { Icon, type IconName } from "../ui/icons";
 import { MenuButton } from "../ui/menu";
 import { askNewFile, askNewFolder, entryActions, upload, uploading } from "./files_actions";
-import { type FilesState, filesOf, showHidden } from "./files_state";
+import { type FilesState, filesOf, rootOf, showHidden } from "./files_state";
 import { FilesTree } from "./files_tree";
 import { FilesView } from "./files_view";
 import { Needs } from "./scope";
@@ -21,7 +21,7 @@ export default function Files({ session }: { session: OpenSession }): JSX.Elemen
   const { cwd } = session.draft.facts;
   return (
     <Needs scope="files">
-      <Folder.Provider value={cwd}>{cwd ? <Inside session={session} files={filesOf(session.id, cwd.replace(/(.)\/+$/, "$1"))} /> : null}</Folder.Provider>
+      <Folder.Provider value={cwd}>{cwd ? <Inside session={session} files={filesOf(session.id, rootOf(cwd))} /> : null}</Folder.Provider>
     </Needs>
   );
 }

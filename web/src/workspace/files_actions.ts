@@ -139,7 +139,7 @@ async function walk(entry: FileSystemEntry, above: string): Promise<Sent[]> {
 }
 
 export function entryActions(files: FilesState, entry: Entry): MenuItem[] {
-  const folder = entry.entryType === "directory";
+  const folder = files.isFolder(entry);
   const found: MenuItem[] = folder
     ? [
         { id: "new-file", text: words.newFile, icon: "newFile", act: () => askNewFile(files, entry.path) },

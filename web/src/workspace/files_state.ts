@@ -31,6 +31,9 @@ export interface OpenFile extends FileText {
   readonly url: string;
 }
 
+/** A link that leads to a folder was opened like a file. */
+class FolderFound extends Error {}
+
 /** What lies on the disk instead of what was read; `file` null: nothing does. */
 export interface Conflict {
   readonly file: OpenFile | null;
@@ -39,6 +42,8 @@ export interface Conflict {
 export class FilesState {
   readonly folders = signal<ReadonlyMap<string, Listing>>(new Map());
   readonly expanded = signal<ReadonlySet<string>>(new Set());
+  /** Links that lead to a folder, as far as somebody followed them; a listing calls them files. */
+  readonly links = signal<ReadonlySet<string>>(new Set());
   /** The row that the keyboard is at, by its path. */
   readonly at = signal("");
   readonly file = signal<OpenFile | null>(null);
@@ -67,11 +72,15 @@ export class FilesState {
     return this.folders.value.get(parentOf(path))?.entries.find((each) => each.path === path);
   }
 
+  isFolder(entry: Entry): boolean {
+    return entry.entryType === "directory" || this.links.value.has(entry.path);
+  }
+
   /** The folder in which something new goes: the one that is chosen, or that of the chosen file. */
   folderAt(): string {
     const chosen = this.entry(this.at.value);
     if (!chosen) return this.root;
-    return chosen.entryType === "directory" ? chosen.path : parentOf(chosen.path);
+    return this.isFolder(chosen) ? chosen.path : parentOf(chosen.path);
   }
 
   toggle(folder: string, open = !this.expanded.value.has(folder)): void {
@@ -116,6 +125,11 @@ export class FilesState {
       this.draft.value = edit && file.what === "text" ? file.text : null;
     } catch (reason) {
       if (this.opening.value !== path) return;
+      if (reason instanceof FolderFound) {
+        this.links.value = new Set([...this.links.value, path]);
+        this.toggle(path, true);
+        return;
+      }
       this.show(null);
       this.draft.value = null;
       this.problem.value = wordsOf(reason);
@@ -213,7 +227,8 @@ function inOrder(one: Entry, other: Entry): number {
 
 /** The file as it can be shown; null when it is still the one of the `known` tag. */
 async function readFile(path: string, known = ""): Promise<OpenFile | null> {
-  const { size } = await api.stat(path);
+  const { size, entryType } = await api.stat(path);
+  if (entryType === "directory") throw new FolderFound();
   const type = pictureType(path);
   const plain = { path, size, etag: "", text: "", ends: "\n", url: "" } as const;
   if (size > (type ? PICTURE_BYTES : SHOWN_BYTES)) return { ...plain, what: "large" };
@@ -230,6 +245,9 @@ async function readFile(path: string, known = ""): Promise<OpenFile | null> {
   const text = readText(bytes);
   return text ? { ...found, ...text, what: "text" } : { ...found, what: "binary" };
 }
+
+/** A folder without a slash at its end; the one at the top keeps it. */
+export const rootOf = (folder: string): string => folder.replace(/(.)\/+$/, "$1");
 
 const states = new Map<string, FilesState>();
 

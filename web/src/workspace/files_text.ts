@@ -25,7 +25,7 @@ function ending(path: string): string {
 }
 
 /** The type of a picture, by its name; empty for anything else. */
-export const pictureType = (path: string): string => PICTURES[ending(path)] ?? "";
+export const pictureType = (path: string): string => (/\.\w+$/.test(path) ? (PICTURES[ending(path)] ?? "") : "");
 
 /** What the highlighter may know it as. */
 export const languageOf = (path: string): string => LANGUAGES[ending(path)] ?? ending(path);

@@ -1,6 +1,6 @@
 // The tree of files: a folder is read when it is opened. Arrows, Home, End, Enter; F2 renames, Delete removes.
 import type { JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Entry } from "../api/types";
 import { texts } from "../texts";
 import { baseName } from "../ui/format";
@@ -34,7 +34,7 @@ function rowsOf(files: FilesState, whole: ReadonlySet<string>): Row[] {
     const shown = whole.has(folder) ? all : all.slice(0, SHOWN_AT_FIRST);
     shown.forEach((entry, place) => {
       rows.push({ path: entry.path, level, entry, words: "", place: place + 1, of: all.length, folder });
-      if (entry.entryType === "directory" && files.expanded.value.has(entry.path)) add(entry.path, level + 1);
+      if (files.isFolder(entry) && files.expanded.value.has(entry.path)) add(entry.path, level + 1);
     });
     if (shown.length < all.length) tell(words.moreHere(all.length - shown.length), `${folder}/…`);
     if (!all.length && !listing.problem) tell(words.emptyFolder, `${folder}/`);
@@ -43,46 +43,50 @@ function rowsOf(files: FilesState, whole: ReadonlySet<string>): Row[] {
   return rows;
 }
 
+const placeOf = (rows: readonly Row[], path: string): number => Math.max(0, rows.findIndex((row) => row.path === path));
+
 export function FilesTree({ files }: { files: FilesState }): JSX.Element {
   const [whole, setWhole] = useState<ReadonlySet<string>>(new Set());
   const [over, setOver] = useState<string | null>(null);
   const box = useRef<HTMLUListElement>(null);
   const rows = rowsOf(files, whole);
-  const at = Math.max(0, rows.findIndex((row) => row.path === files.at.value));
+  const at = placeOf(rows, files.at.value);
   const wanted = useRef(false);
-  useEffect(() => {
-    if (!wanted.current) return;
+  useLayoutEffect(() => {
+    const row = box.current?.querySelector<HTMLElement>('[tabindex="0"]');
+    if (!wanted.current || row?.dataset["path"] !== files.at.value) return; // a later drawing has it
     wanted.current = false;
-    box.current?.querySelector<HTMLElement>('[tabindex="0"]')?.focus();
+    row.focus();
   });
-  const to = (place: number): void => {
-    const row = rows[Math.max(0, Math.min(rows.length - 1, place))];
-    if (!row) return;
-    wanted.current = true;
-    files.at.value = row.path;
-  };
   const act = (row: Row): void => {
     files.at.value = row.path;
     if (!row.entry) setWhole(new Set([...whole, row.folder]));
-    else if (row.entry.entryType === "directory") files.toggle(row.path);
+    else if (files.isFolder(row.entry)) files.toggle(row.path);
     else if (row.path !== files.file.value?.path) files.leave(() => void files.open(row.path));
   };
   const onKey = (event: KeyboardEvent): void => {
-    const row = rows[at];
-    if (!row || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (!pressed(event.key, row)) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || !pressed(event.key)) return;
     event.preventDefault();
     event.stopPropagation();
   };
-  const pressed = (key: string, row: Row): boolean => {
-    const folder = row.entry?.entryType === "directory";
+  /** Keys may come faster than the tree is drawn: each begins where the one before has ended. */
+  const pressed = (key: string): boolean => {
+    const now = rowsOf(files, whole);
+    const here = placeOf(now, files.at.value);
+    const row = now[here];
+    if (!row) return false;
+    const to = (place: number): void => {
+      wanted.current = true;
+      files.at.value = now[Math.max(0, Math.min(now.length - 1, place))]?.path ?? "";
+    };
+    const folder = row.entry !== null && files.isFolder(row.entry);
     const open = files.expanded.value.has(row.path);
-    const up = rows.findIndex((each) => each.path === parentOf(row.path));
-    if (key === "ArrowDown") to(at + 1);
-    else if (key === "ArrowUp") to(at - 1);
+    const up = now.findIndex((each) => each.path === parentOf(row.path));
+    if (key === "ArrowDown") to(here + 1);
+    else if (key === "ArrowUp") to(here - 1);
     else if (key === "Home") to(0);
-    else if (key === "End") to(rows.length - 1);
-    else if (key === "ArrowRight" && folder) open ? to(at + 1) : files.toggle(row.path, true);
+    else if (key === "End") to(now.length - 1);
+    else if (key === "ArrowRight" && folder) open ? to(here + 1) : files.toggle(row.path, true);
     else if (key === "ArrowLeft" && folder && open) files.toggle(row.path, false);
     else if (key === "ArrowLeft" && up >= 0) to(up);
     else if (key === "Enter" || key === " ") act(row);
@@ -146,7 +150,7 @@ interface TreeRowProps {
 }
 
 function TreeRow({ row, files, current, aimed, act }: TreeRowProps): JSX.Element {
-  const folder = row.entry?.entryType === "directory";
+  const folder = row.entry !== null && files.isFolder(row.entry);
   const open = folder && files.expanded.value.has(row.path);
   const shown = files.file.value?.path === row.path;
   return (
@@ -160,6 +164,7 @@ function TreeRow({ row, files, current, aimed, act }: TreeRowProps): JSX.Element
       aria-selected={shown}
       aria-label={folder ? `${row.entry?.name}, ${words.folder}` : row.entry?.name}
       tabIndex={current ? 0 : -1}
+      data-path={row.path}
       data-chosen={files.at.value === row.path}
       data-aimed={aimed}
       data-folder={folder ? row.path : row.folder}

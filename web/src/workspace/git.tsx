@@ -57,7 +57,7 @@ function Inside({ session, cwd }: { session: OpenSession; cwd: string }): JSX.El
       <div class="work">
         <Head status={status} look={look} />
         <div class="work-body git">
-          <Files status={status} cwd={cwd} version={version} take={take} />
+          <Files session={session} status={status} cwd={cwd} version={version} take={take} />
           <CommitForm status={status} cwd={cwd} done={look} />
           <Commits cwd={cwd} head={status.head} />
           <Worktrees cwd={cwd} root={status.root} head={status.head} />
@@ -85,19 +85,20 @@ function Head({ status, look }: { status: Status; look: () => void }): JSX.Eleme
 }
 
 interface FilesProps {
+  session: OpenSession;
   status: Status;
   cwd: string;
   version: number;
   take: (status: Status | undefined) => void;
 }
 
-function Files({ status, cwd, version, take }: FilesProps): JSX.Element {
+function Files({ session, status, cwd, version, take }: FilesProps): JSX.Element {
   const sorted = useMemo(() => sortFiles(status.files), [status]);
   if (!status.files.length) return <p class="hint git-clean">{words.clean}</p>;
   const stage = async (files: readonly string[]): Promise<void> => take(await attempt(api.gitStage(cwd, files)));
   const unstage = async (files: readonly string[]): Promise<void> => take(await attempt(api.gitUnstage(cwd, files)));
   const row = (file: GitFile, staged: boolean): JSX.Element => (
-    <GitRow key={file.path} file={file} cwd={cwd} root={status.root} staged={staged} version={version} move={() => void (staged ? unstage([file.path]) : stage([file.path]))} />
+    <GitRow key={file.path} session={session} file={file} cwd={cwd} root={status.root} staged={staged} version={version} move={() => void (staged ? unstage([file.path]) : stage([file.path]))} />
   );
   return (
     <>

@@ -9,6 +9,8 @@ export interface Patch {
   readonly binary: boolean;
 }
 
+/** Of a file in conflict, compared with both sides at once: two marks before each line. */
+const BOTH = /^@@@ -(\d+)(?:,(\d+))? -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@@/;
 const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 
 /** Every section of the text with its file; git counts the files in the same order as it shows them. */
@@ -46,14 +48,20 @@ function readSection(lines: readonly string[], file: FileDiff | undefined): Patc
 
 function readHunks(lines: readonly string[]): Hunk[] {
   const hunks: (Hunk & { lines: string[] })[] = [];
+  const both = /^diff --(cc|combined) /.test(lines[0] ?? "");
   for (const line of lines) {
-    const found = HUNK.exec(line);
+    const found = (both ? BOTH : HUNK).exec(line);
     if (found) {
       const [, from, length, to, wide] = found;
       hunks.push({ old_start: Number(from), old_lines: Number(length ?? 1), new_start: Number(to), new_lines: Number(wide ?? 1), lines: [] });
-    } else if (hunks.length && /^[ +\-\\]/.test(line)) hunks.at(-1)?.lines.push(line);
+    } else if (hunks.length && /^[ +\-\\]/.test(line)) hunks.at(-1)?.lines.push(both ? oneMark(line) : line);
   }
   return hunks;
+}
+
+function oneMark(line: string): string {
+  const marks = line.slice(0, 2);
+  return (marks.includes("+") ? "+" : marks.includes("-") ? "-" : " ") + line.slice(2);
 }
 
 function nameAfter(head: readonly string[], mark: string): string | undefined {

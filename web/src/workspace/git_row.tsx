@@ -3,16 +3,19 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { api } from "../api/client";
 import type { DiffQuery } from "../api/types";
+import type { OpenSession } from "../state/session";
 import { wordsOf } from "../state/toasts";
 import { texts } from "../texts";
 import { Icon } from "../ui/icons";
 import { ChangeRow, PatchView } from "./change_row";
+import { OpenFileButton } from "./files_button";
 import type { GitFile } from "./git_files";
 import { type Patch, readPatches } from "./git_patch";
 
 const words = texts.git;
 
 interface GitRowProps {
+  session: OpenSession;
   file: GitFile;
   cwd: string;
   root: string;
@@ -22,7 +25,7 @@ interface GitRowProps {
   move: () => void;
 }
 
-export function GitRow({ file, cwd, root, staged, version, move }: GitRowProps): JSX.Element {
+export function GitRow({ session, file, cwd, root, staged, version, move }: GitRowProps): JSX.Element {
   const label = staged ? words.unstageFile(file.path) : words.stageFile(file.path);
   const files = file.old ? [file.path, file.old] : [file.path];
   return (
@@ -30,9 +33,12 @@ export function GitRow({ file, cwd, root, staged, version, move }: GitRowProps):
       path={`${root}/${file.path}`}
       mark={{ text: file.letter, title: words.states[file.letter] ?? file.letter }}
       actions={
-        <button type="button" class="button quiet small only-icon" aria-label={label} title={label} onClick={move}>
-          <Icon name={staged ? "minus" : "plus"} size={14} />
-        </button>
+        <>
+          {file.letter === "D" ? null : <OpenFileButton session={session} path={`${root}/${file.path}`} />}
+          <button type="button" class="button quiet small only-icon" aria-label={label} title={label} onClick={move}>
+            <Icon name={staged ? "minus" : "plus"} size={14} />
+          </button>
+        </>
       }
     >
       {() => <GitDiff query={{ path: cwd, file: files, staged }} version={version} />}

@@ -10,26 +10,26 @@ import { Icon } from "../ui/icons";
 
 export type Scope = Info["scopes"][number];
 
-const scopes = signal<{ readonly token: string; readonly all: readonly Scope[] } | null>(null);
+/** Of which token; `all` null: nobody could say, so the calls themselves tell what is wrong. */
+const scopes = signal<{ readonly token: string; readonly all: readonly Scope[] | null } | null>(null);
 
 async function ask(): Promise<void> {
   const asked = token.value;
-  try {
-    const info = await api.info();
-    scopes.value = { token: asked, all: info.scopes };
-  } catch {
-    scopes.value = { token: asked, all: ["admin"] }; // the calls themselves tell what is wrong
-  }
+  const all = await api.info().then(
+    (info) => info.scopes,
+    () => null,
+  );
+  scopes.value = { token: asked, all };
 }
 
-/** Its children, unless the token is known to lack the scope. */
+/** Its children, once it is known that the token does not lack the scope. */
 export function Needs({ scope, children }: { scope: Scope; children: ComponentChildren }): JSX.Element {
-  const known = scopes.value?.token === token.value ? scopes.value.all : null;
+  const known = scopes.value?.token === token.value ? scopes.value : null;
   useEffect(() => {
-    if (!known) void ask();
+    if (!known?.all) void ask();
   }, [token.value]);
   if (!known) return <p class="empty">{texts.loading}</p>;
-  if (!known.includes(scope) && !known.includes("admin")) {
+  if (known.all && !known.all.includes(scope)) {
     return (
       <p class="empty missing">
         <Icon name="warning" />

@@ -98,6 +98,14 @@ def call_again(standing: StandingCall) -> Call:
 
 def option_again(option: ConfigOption) -> SessionConfigOption:
     """An option of the session."""
+    if {each.value for each in option.values} == {"true", "false"}:
+        return SessionConfigOption(
+            id=option.id,
+            name=option.label,
+            type="boolean",
+            category=option.category or None,
+            current_value=option.value == "true",
+        )
     choices = tuple(SessionConfigSelectChoice(value=each.value, name=each.label) for each in option.values)
     return SessionConfigOption(
         id=option.id,

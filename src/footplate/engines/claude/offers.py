@@ -42,7 +42,7 @@ class Offers:
         self._models = read_models(wire.models)
         self._commands = read_commands(wire.commands)
         self.switches.learn_agents(self.about.agents)
-        self.switches.fast_is(wire.fast_mode_state, wire.fast_mode_disabled_reason)
+        self.switches.starts_fast(wire.fast_mode_state, wire.fast_mode_disabled_reason)
         self.ready = True
 
     def fact(self, name: str) -> f.Fact | None:

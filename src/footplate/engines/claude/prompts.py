@@ -58,8 +58,8 @@ class Prompts:
 
     @property
     def outstanding(self) -> list[PromptId]:
-        """Prompts that were sent and never taken up."""
-        return [*self._started, *self._waiting]
+        """Prompts that were sent and never taken up; one that the CLI has started with waits as well."""
+        return [*self._started, *(prompt for prompt in self._waiting if prompt not in self._started)]
 
     def sent(self, prompt: PromptId) -> None:
         """A prompt was written to the CLI."""

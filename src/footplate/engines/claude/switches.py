@@ -72,6 +72,11 @@ class Switches:
         """The settings that a new process is given, each by itself: one that it refuses takes no other with it."""
         return [self._settings(name, value) for name, value in self._chosen.items()]
 
+    def starts_fast(self, state: str, reason: str) -> None:
+        """What the CLI says of fast mode as it starts: what was chosen it is given only after that."""
+        if FAST not in self._chosen:
+            self.fast_is(state, reason)
+
     def learn_agents(self, agents: tuple[f.AgentInfo, ...]) -> None:
         """Which agents there are beside the CLI's own."""
         self._agents = tuple(agent for agent in agents if agent.name not in BUILT_IN)

@@ -85,7 +85,7 @@ def list_command(as_json: bool) -> None:
     Example:
       footplate agents list
     """
-    from footplate.interfaces.cli.roster import open_roster, render_row  # noqa: PLC0415
+    from footplate.interfaces.cli.roster import open_roster, render_states  # noqa: PLC0415
 
     async def work() -> None:
         roster = open_roster(os.environ)
@@ -93,8 +93,7 @@ def list_command(as_json: bool) -> None:
         if as_json:
             click.echo(msgspec.json.encode({"agents": states, "problems": roster.problems}))
             return
-        for state in states:
-            click.echo(render_row(state))
+        click.echo(render_states(states))
         for problem in roster.problems:
             click.echo(f"footplate: {problem}", err=True)
 
@@ -177,3 +176,28 @@ def remove_command(agents: tuple[str, ...], as_json: bool) -> None:
             await show_states(os.environ, agents)
 
     run(work)
+
+
+@click.command("install-agent", short_help="Install an agent, by the name of sandbox-agent.")
+@click.argument("agent", default="")
+@click.option("--all", "every", is_flag=True, help="Every agent that is known; the same as `all` for AGENT.")
+@click.option("-r", "--reinstall", is_flag=True, help="Also when it is there already.")
+@click.option("--agent-version", default="", metavar="V", help="That version; default: the one known to work.")
+@click.option(
+    "--agent-process-version", expose_value=False, metavar="V", help="Accepted and needless: there is no launcher."
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object at the end; progress goes to standard error.")
+def install_agent_command(agent: str, every: bool, reinstall: bool, agent_version: str, as_json: bool) -> None:
+    """Install AGENT, or `all`, into the data folder, as `footplate agents install` does.
+
+    \b
+    Example:
+      footplate install-agent gemini
+    """
+    from footplate.engines.known_agents import OFFERS  # noqa: PLC0415
+    from footplate.interfaces.cli.roster import install_each  # noqa: PLC0415
+
+    if bool(agent) == every and agent != "all":
+        raise click.UsageError("name one AGENT, or give --all")
+    agents = tuple(offer.id for offer in OFFERS) if every or agent == "all" else (agent,)
+    sys.exit(run(lambda: install_each(os.environ, agents, version=agent_version, again=reinstall, as_json=as_json)))

@@ -27,13 +27,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "usage": ("footplate.interfaces.cli.usage:usage_command", "What sessions have used: turns, tokens, money."),
     "models": ("footplate.interfaces.cli.offers:models_command", "The models that engines offer."),
     "credentials": (
-        "footplate.interfaces.cli.offers:credentials_command",
+        "footplate.interfaces.cli.credentials:credentials_group",
         "Where credentials of agents lie; never their values.",
     ),
     "files": ("footplate.interfaces.cli.files:files_group", "Files on the machine of a service."),
     "ps": ("footplate.interfaces.cli.ps:ps_group", "Processes of a service: list, run, start, follow, stop."),
     "tokens": ("footplate.interfaces.cli.tokens:tokens_group", "Tokens of a service: make, list, take back."),
-    "api": ("footplate.interfaces.cli.api:api_command", "Any call of the HTTP API."),
+    "api": ("footplate.interfaces.cli.api:api_group", "Any call of the HTTP API."),
     "init": ("footplate.interfaces.cli.projects:init_command", "Give the repository of this folder a short name."),
     "projects": (
         "footplate.interfaces.cli.projects:projects_group",
@@ -51,6 +51,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "agents": (
         "footplate.interfaces.cli.agents:agents_group",
         "Which agents there are; install, update, remove, examine them.",
+    ),
+    "install-agent": (
+        "footplate.interfaces.cli.agents:install_agent_command",
+        "Install an agent, by the name of sandbox-agent.",
     ),
     "mock-agent": (
         "footplate.interfaces.cli.agents:mock_agent",
@@ -112,7 +116,7 @@ def _engine_shortcut(name: str) -> click.Command | None:
     return dress(engine_command(name))
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=LazyGroup, context_settings={"max_content_width": 100})
 @click.version_option(__version__, prog_name="footplate")
 def root() -> None:
     """Run coding agents and drive them from anywhere.

@@ -17,6 +17,7 @@ import msgspec
 
 from footplate.config.places import data_folder
 from footplate.config.settings import Settings, load_settings
+from footplate.engines.commands import with_agents
 from footplate.errors import HostError, RequestError
 from footplate.interfaces.cli.app import load_part
 from footplate.interfaces.cli.failing import guarded_run
@@ -74,9 +75,11 @@ class Client:
         async with self._open(method, path, query, body, raw, media) as answer:
             return await answer.aread()
 
-    async def lines(self, path: str, query: Query | None = None) -> AsyncIterator[str]:
+    async def lines(
+        self, path: str, query: Query | None = None, headers: Mapping[str, str] | None = None
+    ) -> AsyncIterator[str]:
         """An answer that does not end, line by line."""
-        async with self._open("GET", path, query) as answer:
+        async with self._open("GET", path, query, headers=headers) as answer:
             async for line in answer.aiter_lines():
                 yield line
 
@@ -110,15 +113,20 @@ class Client:
         body: object = None,
         raw: bytes | None = None,
         media: str = "",
+        headers: Mapping[str, str] | None = None,
     ) -> AsyncIterator[httpx.Response]:
         import httpx  # noqa: PLC0415  (only who calls pays for it)
 
         content = raw if raw is not None else msgspec.json.encode(body) if body is not None else None
-        headers = {} if content is None else {"content-type": media if raw is not None else "application/json"}
+        kind = {} if content is None else {"content-type": media if raw is not None else "application/json"}
         params = {name: value for name, value in (query or {}).items() if value not in (None, "", ())}
         try:
             async with self._http.stream(
-                method, path, params=cast("dict[str, str]", params), content=content, headers=headers
+                method,
+                path,
+                params=cast("dict[str, str]", params),
+                content=content,
+                headers={**kind, **(headers or {})},
             ) as answer:
                 if answer.status_code >= 400:
                     raise _refusal(answer.status_code, await answer.aread())
@@ -160,7 +168,8 @@ async def open_client(url: str = "", token: str = "") -> AsyncIterator[Client]:
         else:
             if embedded:
                 embed = cast("Embedding", load_part("service"))
-                local = await stack.enter_async_context(embed(environ, load_settings(environ)))
+                settings = with_agents(load_settings(environ), environ)
+                local = await stack.enter_async_context(embed(environ, settings))
             address = stack.enter_context(short_address(local))
             transport = httpx.AsyncHTTPTransport(uds=address)
             http = httpx.AsyncClient(

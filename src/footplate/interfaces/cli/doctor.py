@@ -5,17 +5,20 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from collections.abc import Sequence
 from typing import cast
 
 import click
 import msgspec
 
 from footplate.config.running import DEFAULT_PORT
+from footplate.interfaces.cli.tables import fold
 from footplate.runtime.checkup import Check, Finding, admit, examine
 from footplate.runtime.checkups import CHECKS
 from footplate.runtime.wiring import Wiring, load
 
 FAILED = 1
+INDENT = " " * 6
 MARKS = {"ok": "ok  ", "warn": "warn", "fail": "FAIL"}
 
 
@@ -43,8 +46,7 @@ def doctor_command(as_json: bool, quick: bool, strict: bool, port: int) -> None:
     if as_json:
         click.echo(msgspec.json.encode({"ok": ok, "findings": findings}))
     else:
-        for finding in findings:
-            _say(finding)
+        click.echo(render_findings(findings))
     sys.exit(0 if ok else FAILED)
 
 
@@ -53,10 +55,13 @@ def _wiring() -> Wiring:
     return found if isinstance(found, Wiring) else Wiring()
 
 
-def _say(finding: Finding) -> None:
-    first, *more = finding.text.splitlines()
-    click.echo(f"{MARKS[finding.status]}  {finding.name}: {first}")
-    for line in more:
-        click.echo(f"      {line}")
-    if finding.advice:
-        click.echo(f"      -> {finding.advice}")
+def render_findings(findings: Sequence[Finding], *, width: int = 0) -> str:
+    """A finding in a line or more, and below it what to do; broken to the width of a terminal."""
+    lines: list[str] = []
+    for finding in findings:
+        first, *more = finding.text.splitlines()
+        lines.append(fold(f"{finding.name}: {first}", first=f"{MARKS[finding.status]}  ", rest=INDENT, width=width))
+        lines += [fold(line, first=INDENT, rest=INDENT + "  ", width=width) for line in more]
+        if finding.advice:
+            lines.append(fold(finding.advice, first=f"{INDENT}-> ", rest=INDENT + "   ", width=width))
+    return "\n".join(lines)

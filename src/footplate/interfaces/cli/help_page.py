@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
 import click
 from click.formatting import wrap_text
@@ -12,6 +12,7 @@ from click.formatting import wrap_text
 from footplate.interfaces.cli.values import know_values
 
 LEAST: Final = 20
+HELP: Final = ["-h", "--help"]
 NARROW: Final = 60
 """Below so many columns the words about an option stand below it, not beside it."""
 RAW: Final = "\b"
@@ -37,6 +38,13 @@ class HelpPage(click.HelpFormatter):
             else:
                 broken.append(paragraph)
         super().write_text("\n\n".join(broken))
+
+    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
+        """Without the blanks that click leaves at the end of a line."""
+        before = len(self.buffer)
+        super().write_usage(prog, args, prefix)
+        lines = "".join(self.buffer[before:]).split("\n")
+        self.buffer[before:] = ["\n".join(line.rstrip() for line in lines)]
 
     def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
         """Names and what is said of them, side by side where there is room."""
@@ -85,6 +93,10 @@ class HelpContext(click.Context):
     """The context of a command whose help is such a page."""
 
     formatter_class = HelpPage
+
+    def __init__(self, command: click.Command, parent: click.Context | None = None, **more: Any) -> None:
+        """As click makes one; `-h` is help everywhere."""
+        super().__init__(command, parent, **{"help_option_names": HELP, **more})
 
 
 def dress(command: click.Command) -> click.Command:

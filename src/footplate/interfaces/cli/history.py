@@ -24,6 +24,7 @@ from footplate.interfaces.cli.client import answers, open_client
 from footplate.interfaces.cli.failing import guarded
 from footplate.interfaces.cli.lines import MARKS, clip, one_line
 from footplate.interfaces.cli.sizes import render_size
+from footplate.interfaces.cli.tables import render_table
 from footplate.runtime.adoption import adopt_past
 from footplate.store.sqlite import SqliteStore
 
@@ -69,8 +70,11 @@ def list_command(cwd: str, everywhere: bool, limit: int, after: str | None, as_j
     """
     folder = None if everywhere else cwd
     page = guarded(lambda: _history().list(cwd=folder, limit=limit, after=after))
-    for entry in page.entries:
-        click.echo(msgspec.json.encode(entry) if as_json else _row(entry, everywhere=everywhere))
+    for entry in page.entries if as_json else ():
+        click.echo(msgspec.json.encode(entry))
+    if page.entries and not as_json:
+        head = ("SESSION", "CHANGED", "SIZE", "TITLE", *(("FOLDER",) if everywhere else ()))
+        click.echo(render_table(head, [_row(entry, everywhere=everywhere) for entry in page.entries]))
     _tell_rest(page, everywhere=everywhere)
 
 
@@ -81,10 +85,10 @@ def _tell_rest(page: HistoryPage, *, everywhere: bool) -> None:
         click.echo("no sessions" if everywhere else "no sessions of this folder; --all looks everywhere", err=True)
 
 
-def _row(entry: HistoryEntry, *, everywhere: bool) -> str:
+def _row(entry: HistoryEntry, *, everywhere: bool) -> tuple[str, ...]:
     when = datetime.fromtimestamp(entry.modified).astimezone().strftime("%Y-%m-%d %H:%M")
-    where = f"  {one_line(entry.cwd)}" if everywhere else ""
-    return f"{when}  {render_size(entry.size):>8}  {entry.session}  {clip(one_line(entry.title), TITLE_WIDTH)}{where}"
+    row = (entry.session, when, render_size(entry.size), clip(one_line(entry.title), TITLE_WIDTH))
+    return (*row, entry.cwd) if everywhere else row
 
 
 @history_group.command("show")

@@ -24,6 +24,11 @@ def one_line(text: str) -> str:
     return "".join(char if char.isprintable() else " " for char in text).strip()
 
 
+def columns_of(text: str) -> int:
+    """How many columns the text takes; wide characters take two."""
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+
+
 def clip(text: str, width: int) -> str:
     """The text cut to so many columns; wide characters count twice."""
     used = 0

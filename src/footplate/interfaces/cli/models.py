@@ -66,9 +66,10 @@ def render(found: Choices) -> str:
     """What can be chosen, line by line."""
     version = f" {found.version}" if found.version else ""
     lines = [f"{found.engine}{version}: told by the {found.source}, {found.as_of}"]
+    wide = max([len(each.value) for option in found.options for each in option.values], default=0) + 2
     for option in found.options:
         lines.append(f"  {option.label or option.id}")
-        lines += [f"    {each.value:<28} {each.label}".rstrip() for each in option.values]
+        lines += [f"    {each.value:<{wide}}{each.label}".rstrip() for each in option.values]
     if found.models:
         lines.append("  Models of the provider")
     for model in found.models:

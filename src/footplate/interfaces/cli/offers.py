@@ -1,4 +1,4 @@
-"""`footplate credentials` and `footplate models`: what a service has found on its machine."""
+"""`footplate models`: what the engines of a service offer."""
 
 from __future__ import annotations
 
@@ -7,42 +7,6 @@ import msgspec
 
 from footplate.interfaces.cli.client import service_options, with_client
 from footplate.interfaces.cli.tables import render_table
-
-
-class Credential(msgspec.Struct, frozen=True, kw_only=True):
-    """A place where a credential lies; never its value."""
-
-    source: str
-    kind: str = ""
-    engine: str = ""
-    expired: bool = False
-    used_by_cli: bool = False
-
-
-class Credentials(msgspec.Struct, frozen=True, kw_only=True):
-    """All of them."""
-
-    credentials: tuple[Credential, ...]
-
-
-@click.command("credentials", short_help="Where credentials of agents lie; never their values.")
-@service_options
-def credentials_command(url: str, token: str, as_json: bool) -> None:
-    """List where credentials of agents were found, and which of them the agent itself would use.
-
-    \b
-    Example:
-      footplate credentials --json
-    """
-    raw = with_client(url, token, lambda client: client.send("GET", "/api/credentials"))
-    if as_json:
-        click.echo(raw)
-        return
-    rows = [
-        (each.engine, each.kind, "expired" if each.expired else "used" if each.used_by_cli else "", each.source)
-        for each in msgspec.json.decode(raw, type=Credentials).credentials
-    ]
-    click.echo(render_table(("ENGINE", "KIND", "STATE", "SOURCE"), rows) if rows else "none found", err=not rows)
 
 
 class Model(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,5 +39,5 @@ def models_command(url: str, token: str, as_json: bool) -> None:
         click.echo(raw)
         return
     found = msgspec.json.decode(raw, type=Models).models
-    rows = [(each.engine, each.model, each.label, f"{each.source}, {each.as_of}") for each in found]
-    click.echo(render_table(("ENGINE", "MODEL", "LABEL", "TOLD BY"), rows) if rows else "none told", err=not rows)
+    rows = [(each.model, each.engine, each.label, f"{each.source}, {each.as_of}") for each in found]
+    click.echo(render_table(("MODEL", "ENGINE", "LABEL", "TOLD BY"), rows) if rows else "none told", err=not rows)

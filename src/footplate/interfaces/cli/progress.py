@@ -85,7 +85,7 @@ class PlainLines:
     def show(self, event: RunEvent) -> None:
         match event:
             case Started():
-                self._say(header(event), "bold")
+                self._say(self._fit(header(event)), "bold")
             case Action():
                 self._show_action(event)
             case Completed():
@@ -102,6 +102,10 @@ class PlainLines:
     ) -> None:
         return None
 
+    def _fit(self, line: str) -> str:
+        """In a pipe lines are whole."""
+        return line
+
     def _show_action(self, action: Action) -> None:
         if action.phase == "started":
             self._starts[action.id] = time.monotonic()
@@ -109,7 +113,7 @@ class PlainLines:
         if action.phase == "completed" and action.level != "debug":
             begun = self._starts.pop(action.id, None)
             elapsed = None if begun is None else time.monotonic() - begun
-            self._say(action_line(action, elapsed), verdict(action))
+            self._say(self._fit(action_line(action, elapsed)), verdict(action))
 
     def _show_end(self, completed: Completed) -> None:
         elapsed = time.monotonic() - self._begun
@@ -167,6 +171,13 @@ class Painter(PlainLines):
         super().note(text)
         self._draw()
 
+    def _fit(self, line: str) -> str:
+        return clip(line, self._columns())
+
+    @staticmethod
+    def _columns() -> int:
+        return max(shutil.get_terminal_size().columns - 1, 10)
+
     def _follow(self, action: Action) -> None:
         if action.phase == "completed":
             self._doing.pop(action.id, None)
@@ -185,8 +196,7 @@ class Painter(PlainLines):
         doing = next(reversed(self._doing.values()), "thinking")
         parts = [duration(time.monotonic() - self._begun), steps_done(self._steps), doing]
         text = f"{SPINNER[self._ticks % len(SPINNER)]} {' · '.join(parts)}"
-        width = max(shutil.get_terminal_size().columns - 1, 10)
-        self._err.write("\r\x1b[2K" + paint(clip(text, width), "running", color=self._color))
+        self._err.write("\r\x1b[2K" + paint(self._fit(text), "running", color=self._color))
         self._err.flush()
 
     def _wipe(self) -> None:

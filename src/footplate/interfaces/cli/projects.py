@@ -10,6 +10,7 @@ import msgspec
 
 from footplate.config.settings import load_settings
 from footplate.interfaces.cli.failing import guarded
+from footplate.interfaces.cli.tables import render_table
 from footplate.runtime.projects import NewProject, Project, Projects
 
 as_json_option = click.option("--json", "as_json", is_flag=True, help="JSON, one object per line.")
@@ -86,16 +87,16 @@ def list_command(as_json: bool) -> None:
       footplate projects list
     """
     projects = guarded(lambda: open_projects().list())
-    for project in projects:
-        click.echo(msgspec.json.encode(project) if as_json else _row(project))
+    for project in projects if as_json else ():
+        click.echo(msgspec.json.encode(project))
+    if projects and not as_json:
+        click.echo(render_table(("ALIAS", "PATH", "ENGINE", ""), [_row(project) for project in projects]))
     if not projects:
         click.echo("no projects yet; `footplate init ALIAS` makes one of this folder", err=True)
 
 
-def _row(project: Project) -> str:
-    facts = [project.default_engine, "default" if project.default else ""]
-    told = ", ".join(fact for fact in facts if fact)
-    return f"{project.alias:<16}  {project.path}{f'  ({told})' if told else ''}"
+def _row(project: Project) -> tuple[str, str, str, str]:
+    return project.alias, project.path, project.default_engine, "default" if project.default else ""
 
 
 @projects_group.command("add")

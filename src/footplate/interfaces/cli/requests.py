@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from urllib.parse import quote
 
 import click
 import msgspec
 
 from footplate.interfaces.cli.client import Client, service_options, with_client
-from footplate.interfaces.cli.tables import render_age, render_table
+from footplate.interfaces.cli.lines import one_line
+from footplate.interfaces.cli.tables import fold, render_age, render_table
 
 STATES = ("open", "answered", "applied", "rejected", "withdrawn", "unanswered")
 
@@ -85,11 +87,20 @@ def list_command(states: tuple[str, ...], session: str, url: str, token: str, as
         click.echo(raw)
         return
     found = msgspec.json.decode(raw, type=AskedList).requests
-    rows = [(each.id, each.kind, render_age(each.opened_at), each.session, each.title) for each in found]
-    if rows:
-        click.echo(render_table(("ID", "KIND", "AGE", "SESSION", "TITLE"), rows))
-    else:
-        click.echo("nothing waits for you", err=True)
+    click.echo(render_requests(found) if found else "nothing waits for you", err=not found)
+
+
+SESSION_END = 8
+"""So much of a session's id is shown; `footplate attach` takes the end of one."""
+
+
+def render_requests(requests: Sequence[Asked], *, now: float | None = None, width: int = 0) -> str:
+    """A line for each."""
+    rows = [
+        (each.id, each.kind, render_age(each.opened_at, now), each.session[-SESSION_END:], each.title)
+        for each in requests
+    ]
+    return render_table(("ID", "KIND", "AGE", "SESSION", "TITLE"), rows, width)
 
 
 @requests_group.command("show")
@@ -110,10 +121,11 @@ def _path(request: str, *more: str) -> str:
     return "/".join(("/api/requests", quote(request, safe=""), *more))
 
 
-def render_request(asked: Asked) -> str:
+def render_request(asked: Asked, *, width: int = 0) -> str:
     """A request for a person."""
-    lines = [f"{asked.kind} {asked.id} ({asked.state}): {asked.title}"]
-    lines += [f"  {line}" for line in (asked.description or asked.plan).splitlines()]
+    lines = [fold(f"{asked.kind} {asked.id} ({asked.state}): {one_line(asked.title)}", rest="  ", width=width)]
+    told = (asked.description or asked.plan).splitlines()
+    lines += [fold(one_line(line), first="  ", rest="  ", width=width) for line in told]
     lines += [f"  --option {option.id}  {option.label}" for option in asked.options]
     for question in asked.questions:
         labels = ", ".join(choice.label for choice in question.choices)

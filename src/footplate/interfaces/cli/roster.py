@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -15,6 +15,8 @@ from footplate.engines.commands import with_agents
 from footplate.engines.receipts import find_receipt, receipts
 from footplate.errors import Conflict, FootplateError
 from footplate.host.process import Keeper
+from footplate.interfaces.cli.tables import fold, render_table
+from footplate.interfaces.cli.working import Working, working
 from footplate.runtime.agents import AgentState, Roster
 
 FAILED: Final = 1
@@ -25,11 +27,14 @@ def open_roster(environ: Mapping[str, str]) -> Roster:
     return Roster(with_agents(load_settings(environ), environ), environ)
 
 
-def render_row(state: AgentState) -> str:
-    """One line: what it is, what is here of it, what it lacks."""
+def render_states(states: Sequence[AgentState], *, width: int = 0) -> str:
+    """A line for each: what it is, what is here of it, what it lacks."""
+    return render_table(("AGENT", "HERE", "LACKS"), [_row(state) for state in states], width)
+
+
+def _row(state: AgentState) -> tuple[str, str, str]:
     here = f"{state.version or 'installed'} ({state.origin})" if state.installed else "not installed"
-    lacks = [gap.what for gap in state.missing if gap.what != "not installed"]
-    return f"{state.id:<12} {here:<28} {'; '.join(lacks)}".rstrip()
+    return state.id, here, "; ".join(gap.what for gap in state.missing if gap.what != "not installed")
 
 
 def render_state(state: AgentState) -> str:
@@ -44,8 +49,8 @@ def render_state(state: AgentState) -> str:
         ("known from", state.source),
         ("problem", state.problem),
     ]
-    lines = [f"{name:<11} {value}" for name, value in rows if value]
-    return "\n".join([*lines, *(f"missing     {gap.what}: {gap.advice}" for gap in state.missing)])
+    rows += [("missing", f"{gap.what}: {gap.advice}") for gap in state.missing]
+    return "\n".join(fold(value, first=f"{name:<11} ", rest=" " * 12) for name, value in rows if value)
 
 
 async def install_each(
@@ -103,11 +108,20 @@ async def _fetch(roster: Roster, environ: Mapping[str, str], wanted: Mapping[str
     async with Keeper.start(state_dir=data_folder(environ)) as keeper:
         for agent, version in wanted.items():
             try:
-                await roster.install(agent, keeper, version=version, told=partial(_tell, agent, beside=beside))
+                async with working(f"{agent}: looking for it") as line:
+                    told = partial(_tell_above, line, agent, beside=beside)
+                    await roster.install(agent, keeper, version=version, told=told)
             except FootplateError as problem:
                 click.echo(f"footplate: {problem}", err=True)
                 code = FAILED
     return code
+
+
+def _tell_above(moving: Working, agent: str, line: str, *, beside: bool) -> None:
+    """A line for a person above the one that moves, which goes on to say it."""
+    moving.wipe()
+    moving.say(f"{agent}: {line}")
+    _tell(agent, line, beside=beside)
 
 
 def _tell(agent: str, line: str, *, beside: bool) -> None:

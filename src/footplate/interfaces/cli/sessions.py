@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 from urllib.parse import quote
 
@@ -85,23 +85,28 @@ def list_command(states: tuple[str, ...], text: str, url: str, token: str, as_js
         click.echo(raw)
         return
     found = msgspec.json.decode(raw, type=Rows)
+    if found.sessions:
+        click.echo(render_sessions(found.sessions))
+    else:
+        click.echo("no sessions", err=True)
+    if found.after is not None:
+        click.echo(f"there are more: add --after {found.after}", err=True)
+
+
+def render_sessions(sessions: Sequence[Row], *, now: float | None = None, width: int = 0) -> str:
+    """A line for each."""
     rows = [
         (
             each.id,
             each.state + (f" ({each.open_requests})" if each.open_requests else ""),
             each.engine,
-            render_age(each.updated_at),
+            render_age(each.updated_at, now),
             render_cost(each.cost_usd),
             each.title or each.cwd,
         )
-        for each in found.sessions
+        for each in sessions
     ]
-    if rows:
-        click.echo(render_table(("ID", "STATE", "ENGINE", "AGE", "COST", "TITLE"), rows))
-    else:
-        click.echo("no sessions", err=True)
-    if found.after is not None:
-        click.echo(f"there are more: add --after {found.after}", err=True)
+    return render_table(("ID", "STATE", "ENGINE", "AGE", "COST", "TITLE"), rows, width)
 
 
 @sessions_group.command("open")

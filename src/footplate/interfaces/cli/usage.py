@@ -86,8 +86,12 @@ def render_plot(rows: tuple[Use, ...], width: int) -> list[str]:
     most = max(amounts, default=0.0) or 1.0
     names = [clip(one_line(row.title or row.name), max(10, width // 3)) for row in rows]
     wide = max(map(len, names), default=0)
-    figures = [_figures(row, "") for row in rows]
-    room = max(LEAST_BAR, width - wide - max(map(len, figures), default=0) - 4)
+    for parts in (3, 2, 1):
+        figures = [_figures(row, "", parts) for row in rows]
+        room = width - wide - max(map(len, figures), default=0) - 4
+        if room >= LEAST_BAR:
+            break
+    room = max(LEAST_BAR, room)
     bars = [BAR * (max(1, round(amount / most * room)) if amount else 0) for amount in amounts]
     return [
         f"{name:<{wide}}  {bar:<{room}}  {told}".rstrip()[:width]
@@ -95,10 +99,12 @@ def render_plot(rows: tuple[Use, ...], width: int) -> list[str]:
     ]
 
 
-def _figures(row: Use, name: str) -> str:
+def _figures(row: Use, name: str, parts: int = 3) -> str:
+    """Money, turns and tokens, as far as they are known; only so many parts of it where there is little room."""
     tokens = row.input_tokens + row.output_tokens
-    told = [name, render_cost(row.cost_usd), f"{row.turns} turns", f"{_short(tokens)} tokens" if tokens else ""]
-    return "  ".join(each for each in told if each)
+    turns = f"{row.turns} turn{'s' * (row.turns != 1)}"
+    told = [each for each in (render_cost(row.cost_usd), turns, f"{_short(tokens)} tokens" if tokens else "") if each]
+    return "  ".join(([name] if name else []) + told[:parts])
 
 
 def _short(count: int) -> str:

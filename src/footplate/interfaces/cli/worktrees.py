@@ -16,9 +16,9 @@ from footplate.events.model import SessionState
 from footplate.interfaces.cli.client import SOCKET_NAME as LOCAL_SOCKET
 from footplate.interfaces.cli.client import answers, open_client
 from footplate.interfaces.cli.failing import guarded_run
-from footplate.interfaces.cli.lines import clip
 from footplate.interfaces.cli.projects import as_json_option, open_projects
 from footplate.interfaces.cli.sizes import render_size
+from footplate.interfaces.cli.tables import render_table
 from footplate.runtime.link import SOCKET_NAME
 from footplate.runtime.link_client import LinkBackend
 from footplate.runtime.worktrees import OLD_DAYS, Collected, Worktree, Worktrees, all_rows
@@ -122,17 +122,19 @@ def list_command(project: str, days: float, as_json: bool) -> None:
       footplate worktrees list --project shop
     """
     found = _with_worktrees(lambda worktrees, rows: worktrees.list(rows, project=project, days=days))
-    for tree in found:
-        click.echo(msgspec.json.encode(tree) if as_json else _row(tree))
+    for tree in found if as_json else ():
+        click.echo(msgspec.json.encode(tree))
+    if found and not as_json:
+        click.echo(render_table(("BRANCH", "SIZE", "KEPT FOR"), [_row(tree) for tree in found]))
     if not as_json:
         total = sum(tree.size or 0 for tree in found)
         stale = sum(tree.size or 0 for tree in found if tree.stale)
         click.echo(f"{len(found)} worktrees, {render_size(total)}; stale {render_size(stale)}", err=True)
 
 
-def _row(tree: Worktree) -> str:
+def _row(tree: Worktree) -> tuple[str, str, str]:
     where = f"{tree.project} @{tree.branch or tree.head[:8]}"
-    return f"{render_size(tree.size or 0):>8}  {clip(where, 40):<40}  {'; '.join(tree.kept) or 'stale'}"
+    return where, render_size(tree.size or 0), "; ".join(tree.kept) or "stale"
 
 
 @worktrees_group.command("remove")

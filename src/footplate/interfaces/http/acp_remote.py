@@ -82,7 +82,7 @@ async def follow(call: Call) -> EventStream:
     after = read_cursor(call)
     connection = await _known(call)
     reader = connection.tape.reader(after, stream=call.header(SESSION))
-    return EventStream(call.api, TapeFeed(reader))
+    return EventStream(call, TapeFeed(reader))
 
 
 @routes.delete("/acp", scope="drive", summary="End the connection; its sessions live on", status=202, problems=(404,))
@@ -99,7 +99,7 @@ async def converse(call: Call, query: AgentQuery) -> None:
     socket = call.socket
     await socket.accept(headers=[(CONNECTION.encode(), connection.name.encode())])
     reader = connection.tape.reader(0)
-    forget = call.api.at_stop(reader.close)
+    forget = call.at_end(reader.close)
     sending = asyncio.create_task(_send(socket, reader))
     taking = asyncio.create_task(_take(socket, connection))
     try:

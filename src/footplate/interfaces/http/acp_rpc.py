@@ -66,7 +66,7 @@ async def post(call: Call) -> Response:
 async def follow(call: Call) -> EventStream:
     after = read_cursor(call)
     connection = await _known(call)
-    return EventStream(call.api, TapeFeed(connection.tape.reader(after or 0)))
+    return EventStream(call, TapeFeed(connection.tape.reader(after or 0)))
 
 
 @routes.delete("/v1/rpc", scope="drive", summary="Leave the connection; its sessions and their agents live on")

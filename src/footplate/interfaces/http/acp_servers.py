@@ -76,7 +76,7 @@ async def post(call: Call, query: AgentQuery) -> Response:
 async def follow(call: Call) -> EventStream:
     after = read_cursor(call)
     connection = await _known(call)
-    return EventStream(call.api, TapeFeed(connection.tape.reader(after or 0)))
+    return EventStream(call, TapeFeed(connection.tape.reader(after or 0)))
 
 
 @routes.delete("/v1/acp/{server_id}", scope="drive", summary="End the connection and its agent's process")

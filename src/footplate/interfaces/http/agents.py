@@ -12,7 +12,7 @@ import msgspec
 
 from footplate.engines.base import Capabilities, Credential, Described, Engine, Installed
 from footplate.engines.catalog import engine_names
-from footplate.engines.receipts import own_program
+from footplate.engines.receipts import find_receipt, own_program
 from footplate.errors import FootplateError
 from footplate.events.model import ConfigOption
 from footplate.interfaces.http.call import Call
@@ -235,9 +235,10 @@ async def install(call: Call, body: InstallBody) -> InstallReport:
         there = Artifact(kind="native_agent", path=found.program, source="local_path", version=found.version)
         return InstallReport(already_installed=True, artifacts=(there,))
     name = engine.name
-    receipt = await call.api.roster.install(name, call.api.services.keeper, version=body.agent_version or "")
-    program = own_program(environ, name)
-    fetched = Artifact(kind="native_agent", path=program, source="registry", version=receipt.version)
+    await asyncio.shield(call.api.begin_install(name, body.agent_version or ""))
+    receipt = find_receipt(environ, name)
+    version = receipt.version if receipt is not None else None
+    fetched = Artifact(kind="native_agent", path=own_program(environ, name), source="registry", version=version)
     return InstallReport(already_installed=False, artifacts=(fetched,))
 
 

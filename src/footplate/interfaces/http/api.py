@@ -76,6 +76,15 @@ class Api:
             self.take_in_installs()
         return provided
 
+    def begin_install(self, name: str, version: str) -> asyncio.Task[None]:
+        """Install an agent, whoever hangs up meanwhile; who asks for the same joins in."""
+
+        async def work() -> None:
+            await self.roster.install(name, self.services.keeper, version=version)
+            self.take_in_installs()
+
+        return self.errands.begin(("install", name, version), work)
+
     def take_in_installs(self) -> None:
         """Know every agent that was installed, or removed, since."""
         self.services.settings = self.roster.settings = with_agents(self._given, self.services.environ)

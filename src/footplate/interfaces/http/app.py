@@ -25,7 +25,7 @@ and name it in `RESOURCES` below. What a declaration carries:
   `call.stream()` (no limit, chunk by chunk) or `await call.read_bytes(limit)`.
 
 A handler returns a value (encoded as JSON; None is an empty answer), or an ASGI response: Starlette's, or an
-`EventStream(call.api, feed)`. It raises `FootplateError`s and nothing else. What lives longer than a call is an
+`EventStream(call, feed)`. It raises `FootplateError`s and nothing else. What lives longer than a call is an
 attribute of `Api`, opened in `open_api`. A handler of `routes.socket(...)` gets `call.socket`, accepts it and returns
 None; what it raises before `accept` is a problem, too.
 """

@@ -19,4 +19,4 @@ routes = Routes("events")
 async def attention(call: Call) -> EventStream:
     fan = call.api.attention.fan(call.grant)
     news = fan.feed(fan.last)
-    return EventStream(call.api, AttentionFeed(news, await take_snapshot(call.api.store, call.grant)))
+    return EventStream(call, AttentionFeed(news, await take_snapshot(call.api.store, call.grant)))

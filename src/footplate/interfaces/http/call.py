@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from functools import cache
 from typing import TypeVar
 from urllib.parse import parse_qsl
@@ -57,6 +57,20 @@ class Call:
         """Done when the caller has hung up. It belongs to the connection: nobody cancels it."""
         found: asyncio.Future[None] = self._scope["extensions"][HANGUP]
         return found
+
+    def at_end(self, end: Callable[[], None]) -> Callable[[], None]:
+        """Have this called when what the caller follows must end: the server stops, or the caller's token is no more.
+
+        Returns what takes the wish back.
+        """
+        stopping = self.api.at_stop(end)
+        revoking = self.api.access.at_end(self.grant.token, end)
+
+        def forget() -> None:
+            stopping()
+            revoking()
+
+        return forget
 
     def header(self, name: str) -> str:
         """A header's value; empty when it was not sent."""

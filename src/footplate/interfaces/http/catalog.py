@@ -42,20 +42,24 @@ class CatalogList(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...]
 
 
-def _entry(call: Call, state: AgentState) -> CatalogEntry:
-    install = call.api.roster.installs.get(state.id)
+async def _entry(call: Call, name: str) -> CatalogEntry:
+    """One agent. How far its install is comes first: one that is done shows in what is looked at afterwards."""
+    known = call.api.roster.installs.get(name)
+    install = msgspec.structs.replace(known, lines=[*known.lines]) if known is not None else None
+    state = await call.api.roster.look(name)
     return CatalogEntry(
         agent=state,
         installing=tuple(install.lines) if install is not None and install.state == "running" else (),
         install=install,
-        doctor=call.api.examiner.known.get(state.id),
+        doctor=call.api.examiner.known.get(name),
     )
 
 
 @routes.get("/api/agents", scope="read", summary="Every agent that can be had, and what it lacks", answer=CatalogList)
 async def list_catalog(call: Call) -> CatalogList:
-    states = await call.api.roster.list()
-    return CatalogList(agents=tuple(_entry(call, state) for state in states), problems=call.api.roster.problems)
+    names = await call.api.roster.names()
+    entries = await asyncio.gather(*(_entry(call, name) for name in names))
+    return CatalogList(agents=tuple(entries), problems=call.api.roster.problems)
 
 
 @routes.get(
@@ -65,7 +69,7 @@ async def list_catalog(call: Call) -> CatalogList:
     answer=CatalogEntry,
 )
 async def get_entry(call: Call) -> CatalogEntry:
-    return _entry(call, await call.api.roster.look(call.params["agent"]))
+    return await _entry(call, call.params["agent"])
 
 
 class Fetch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -86,14 +90,9 @@ class Fetch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     problems=(409, 500, 502),
 )
 async def install_agent(call: Call, body: Fetch) -> CatalogEntry:
-    api, state = call.api, await call.api.roster.look(call.params["agent"])
-
-    async def work() -> None:
-        await api.roster.install(state.id, api.services.keeper, version=body.version)
-        api.take_in_installs()
-
-    await _carry_out(api.errands.begin(("install", state.id, body.version), work), wait=body.wait)
-    return _entry(call, await api.roster.look(state.id))
+    state = await call.api.roster.look(call.params["agent"])
+    await _carry_out(call.api.begin_install(state.id, body.version), wait=body.wait)
+    return await _entry(call, state.id)
 
 
 @routes.delete(
@@ -126,7 +125,7 @@ async def examine_agent(call: Call, body: Examine) -> CatalogEntry:
         await api.examiner.examine(state.id, api.services.keeper)
 
     await _carry_out(api.errands.begin(("examine", state.id), work), wait=body.wait)
-    return _entry(call, state)
+    return await _entry(call, state.id)
 
 
 async def _carry_out(task: asyncio.Task[None], *, wait: bool) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import secrets
 import signal
@@ -39,8 +38,8 @@ from footplate.interfaces.http.guard import Cors
 from footplate.interfaces.http.local import SOCKET_NAME as LOCAL_SOCKET
 from footplate.interfaces.http.local import serve_local
 from footplate.interfaces.http.operator import Wanted, check_wanted, open_access
-from footplate.interfaces.http.request_log import LineFormatter
 from footplate.interfaces.http.serving import Listening, Tls, bind, listen
+from footplate.runtime.log_lines import set_up_logging
 from footplate.runtime.notify import Notifier
 from footplate.runtime.service import Service, open_service
 from footplate.runtime.tenancy import open_doors
@@ -51,8 +50,6 @@ from footplate.version import __version__
 FAILED: Final = 1
 USAGE: Final = 2
 LEVELS: Final = ("debug", "info", "warning", "error")
-NOISY: Final = ("uvicorn.error", "websockets")
-"""Loggers of libraries that speak of every connection; they say what is wrong, no more."""
 
 F = TypeVar("F", bound=Callable[..., object])
 Surface = Callable[[Service, Settings, Mapping[str, str]], AbstractAsyncContextManager[str]]
@@ -147,13 +144,9 @@ def _stop_by_signal(server: Listening) -> asyncio.Queue[signal.Signals]:
     return signals
 
 
-def set_up_logging(level: str, settings: Settings) -> None:
-    """Log lines go to standard error."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(LineFormatter(settings.http.log))
-    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
-    for name in NOISY:
-        logging.getLogger(name).setLevel(logging.CRITICAL)
+def _log_level() -> str:
+    """Every call, where `SANDBOX_AGENT_LOG_HTTP` asks for it."""
+    return "info" if os.environ.get("SANDBOX_AGENT_LOG_HTTP", "") in ("1", "true") else "warning"
 
 
 def _options(command: F) -> F:
@@ -175,7 +168,7 @@ def _options(command: F) -> F:
         click.option("--tls-key", default="", metavar="FILE", help="Its key (PEM)."),
         click.option("--drain", type=click.FloatRange(min=0), default=None, metavar="SECONDS",
                      help="When stopped, wait so long for running turns, then end every agent; default: they go on."),
-        click.option("--log-level", type=click.Choice(LEVELS), default="warning", show_default=True,
+        click.option("--log-level", type=click.Choice(LEVELS), default=_log_level, show_default="warning",
                      help="info: every call; debug: every frame of every agent."),
     ]  # fmt: skip
     for option in reversed(options):

@@ -119,9 +119,10 @@ def daemon_group() -> None:
 
 
 @click.command("start", context_settings={"ignore_unknown_options": True})
+@click.option("--upgrade", is_flag=True, help="Take over from a server that runs here; its agents go on.")
 @as_json_option
 @click.argument("options", nargs=-1, type=click.UNPROCESSED)
-def start_command(as_json: bool, options: tuple[str, ...]) -> None:
+def start_command(upgrade: bool, as_json: bool, options: tuple[str, ...]) -> None:
     """Start the server in the background: `footplate serve --detach OPTIONS`. One that runs already is told.
 
     \b
@@ -129,8 +130,11 @@ def start_command(as_json: bool, options: tuple[str, ...]) -> None:
       footplate daemon start --port 2468
     """
     environ = dict(os.environ)
-    told = [f"{found.url} runs already (pid {found.pid})"] if (found := daemon.look(environ)).running else []
+    found = daemon.look(environ)
+    told = [f"{found.url} runs already (pid {found.pid})"] if found.running and not upgrade else []
     try:
+        if found.running and upgrade:
+            daemon.stop_running(environ)
         for line in told or daemon.start_detached(environ, options):
             click.echo(line, err=as_json)
     except FootplateError as problem:
@@ -140,9 +144,18 @@ def start_command(as_json: bool, options: tuple[str, ...]) -> None:
         click.echo(msgspec.json.encode(daemon.look(environ)))
 
 
+def _address_params() -> tuple[click.Option, ...]:
+    words = "Accepted and needless: the data folder tells which server it is."
+    return (
+        click.Option(["-H", "--host"], expose_value=False, metavar="H", help=words),
+        click.Option(["-p", "--port"], expose_value=False, metavar="P", help=words),
+    )
+
+
 def _renamed(command: click.Command) -> click.Command:
-    """The same command with examples that call it as users of sandbox-agent do."""
+    """The same command as users of sandbox-agent call it: with an address that says nothing, as the folder tells."""
     made = copy(command)
+    made.params = [*command.params, *_address_params()]
     made.help = (command.help or "").replace("footplate serve ", "footplate daemon ")
     return made
 

@@ -223,7 +223,7 @@ async def read_logs(call: Call, query: LogQuery) -> Logs | EventStream:
         return Logs(process_id=child.info.id, stream=query.stream, entries=tuple(pieces))
     if query.tail is not None:
         since = pieces[0].sequence - 1 if pieces else child.output.last
-    return EventStream(call.api, LogFeed(child.output, since, query.stream))
+    return EventStream(call, LogFeed(child.output, since, query.stream))
 
 
 @routes.post(

@@ -141,8 +141,8 @@ async def events(call: Call, query: EventsQuery) -> EventStream | Response:
         page = await read_page(call, live, after, query)
         return Response(msgspec.json.encode(page), media_type=JSON)
     if query.view == "runs":
-        return EventStream(call.api, RunFeed(live.subscribe(0)))
-    return EventStream(call.api, open_feed(live, after, epoch=query.epoch))
+        return EventStream(call, RunFeed(live.subscribe(0)))
+    return EventStream(call, open_feed(live, after, epoch=query.epoch))
 
 
 def open_feed(live: Session, after: int, *, epoch: int | None = None) -> SessionFeed:

@@ -50,7 +50,7 @@ async def follow(call: Call, query: SocketQuery) -> None:
     await socket.accept()
     after = query.after if query.after <= live.view().last_seq else 0
     reader = live.subscribe(after)
-    forget = call.api.at_stop(reader.close)
+    forget = call.at_end(reader.close)
     sending = asyncio.create_task(_send(socket, reader))
     taking = asyncio.create_task(_take(call, live, socket))
     try:

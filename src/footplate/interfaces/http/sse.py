@@ -14,7 +14,7 @@ from typing import Final, Protocol
 
 from starlette.types import Message, Receive, Scope, Send
 
-from footplate.interfaces.http.api import Api
+from footplate.interfaces.http.call import Call
 from footplate.interfaces.http.fan import Fan, FanFeed, Numbered, frame
 from footplate.interfaces.http.wire import ABORT
 
@@ -47,16 +47,17 @@ class Feed(Protocol):
 class EventStream:
     """A response that is a stream of events. A handler returns it; the app calls it."""
 
-    def __init__(self, api: Api, feed: Feed, *, headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
-        self._api = api
+    def __init__(self, call: Call, feed: Feed, *, headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
+        self._call = call
+        self._api = call.api
         self._feed = feed
         self._headers = [*HEADERS, *headers]
         self._wrote = time.monotonic()
         self._writing = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Write until the feed is over, the reader is gone, or the server stops."""
-        forget = self._api.at_stop(self._feed.close)
+        """Write until the feed is over, the reader is gone or no longer allowed, or the server stops."""
+        forget = self._call.at_end(self._feed.close)
         self._api.meters.streams += 1
         await send({"type": "http.response.start", "status": 200, "headers": self._headers})
         if scope["method"] == "HEAD":

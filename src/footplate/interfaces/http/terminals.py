@@ -77,7 +77,7 @@ async def open_terminal(call: Call) -> None:
     limit = table(call).limits.max_input_bytes_per_request
     writing = asyncio.create_task(_show(socket, child), name=f"terminal {child.info.id}")
     reading = asyncio.create_task(_listen(socket, child, limit), name=f"keys {child.info.id}")
-    forget = call.api.at_stop(lambda: _cancel(writing, reading))
+    forget = call.at_end(lambda: _cancel(writing, reading))
     try:
         await asyncio.wait((writing, reading), return_when=asyncio.FIRST_COMPLETED)
     finally:

@@ -59,10 +59,12 @@ class ScriptedMessages:
         self.close()
 
     def close(self) -> None:
-        """Stop it and wait for its end; again is harmless."""
+        """Stop it by the end of its input and wait for its end; again is harmless.
+
+        No signal beside it: one that comes while its loop is closing is told in a traceback.
+        """
         if self._process.stdin is not None:
             self._process.stdin.close()
-        self._process.terminate()
         try:
             self._process.wait(_STOP_SECONDS)
         except subprocess.TimeoutExpired:

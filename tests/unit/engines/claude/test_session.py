@@ -152,6 +152,17 @@ def test_a_prompt_that_is_cancelled_while_it_waits_is_withdrawn() -> None:
     assert feed(translator, {**life, "state": "cancelled"}) == []
 
 
+def test_a_prompt_that_a_cli_had_just_started_with_when_it_died_is_lost_once() -> None:
+    translator = Translator()
+    prompt = PromptId("3f1f1f3e-0000-4000-8000-000000000001")
+    translator.sent(prompt)
+    feed(translator, {"type": "command_lifecycle", "command_uuid": prompt, "session_id": OLD, "state": "started"})
+    started, ended, _ = translator.finish(Exit(signal=9))
+    assert started == TurnStarted(turn=TurnId("turn-1"), prompts=(prompt,), origin="prompt")
+    assert isinstance(ended, TurnEnded)
+    assert ended.prompts == (prompt,)
+
+
 def test_an_older_cli_names_no_prompt_so_the_oldest_that_waits_is_the_one() -> None:
     translator = Translator()
     for name in ("first", "second"):

@@ -78,7 +78,9 @@ def test_the_next_process_is_given_what_was_chosen_before_its_first_prompt() -> 
 
 
 def test_the_cli_says_how_fast_mode_really_stands() -> None:
-    dialogue = started(fast="on")
+    dialogue = Dialogue(options=Options(cwd="/", asks=True, choices={"fast": "on"}))
+    dialogue.begin()
+    assert options(dialogue.answers(HELLO, at=0))["fast"].value == "on", "it is given that after its first words"
     refused = {"fast_mode_state": "off", "fast_mode_disabled_reason": "free"}
     told = options(dialogue.says({"type": "system", "subtype": "init", "session_id": "s", **refused}))
     assert (told["fast"].value, "the free plan" in told["fast"].description) == ("off", True)

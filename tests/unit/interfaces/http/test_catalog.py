@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import platform
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -103,11 +104,18 @@ async def test_an_install_goes_on_without_its_caller_and_how_it_ended_is_told(tm
     address = shelf.registry(shelf.binary("tiny", "1.2.0", TINY), shelf.binary("dumb", "1.0.0", DUMB))
     settings = Settings(agents=AgentsSettings(registries=(address,)))
     async with serve(tmp_path, settings) as served, served.client() as client:
+        held = shelf.holds["/tiny-1.2.0.tar.gz"] = threading.Event()
         begun = await post(client, "/api/agents/tiny/install", wait=False)
         assert begun["install"]["state"] == "running"
         await post(client, "/api/agents/dumb/install", wait=False)
         other = await client.post("/api/agents/tiny/install", json={"version": "1.1.0"})
         assert (other.status_code, "is being installed" in other.json()["detail"]) == (409, True)
+        joining = asyncio.create_task(post(client, "/api/agents/tiny/install"))
+        for _ in range(3):  # it has reached the server by then
+            assert (await get(client, "/api/agents/tiny"))["install"]["state"] == "running"
+        held.set()
+        joined = (await joining)["install"]
+        assert (joined["state"], joined["started_at"]) == ("done", begun["install"]["started_at"]), "the same, joined"
         tiny = await until(client, "tiny", "install")
         assert (tiny["install"]["state"], tiny["agent"]["installed"], tiny["installing"]) == ("done", True, [])
         assert tiny["install"]["lines"][0].startswith("fetching binary for ")
@@ -122,8 +130,8 @@ async def test_an_agent_is_examined_step_by_step_and_the_last_examination_is_kep
     async with serve(tmp_path) as served, served.client() as client:
         begun = (await post(client, "/api/agents/mock/doctor", wait=False))["doctor"]
         assert (begun["state"], begun["found"], begun["ended_at"]) == ("running", None, None)
-        waited = (await post(client, "/api/agents/mock/doctor"))["doctor"]
-        assert (waited["started_at"], waited["state"]) == (begun["started_at"], "done"), "the one that ran was joined"
+        waited = (await until(client, "mock", "doctor"))["doctor"]
+        assert (waited["started_at"], waited["state"]) == (begun["started_at"], "done")
         steps = [(step["name"], step["ok"]) for step in waited["steps"]]
         assert steps == [("permission", True), ("question", True), ("interrupt", True), ("resume", True)]
         assert waited["found"]["steps"] == waited["steps"]
@@ -139,8 +147,9 @@ async def test_a_server_that_stops_takes_its_examination_with_it(tmp_path: Path)
     folder.mkdir()
     async with serve(tmp_path, env={"TMPDIR": str(folder)}) as served, served.client() as client:
         await post(client, "/api/agents/mock/doctor", wait=False)
+        known = served.api.examiner.known["mock"]
         async with asyncio.timeout(30):
-            while not any(each.name.startswith("footplate-drill-") for each in folder.iterdir()):  # noqa: ASYNC110
+            while known.state == "running" and not list(folder.glob("footplate-drill-*")):  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
     assert list(folder.iterdir()) == []
 

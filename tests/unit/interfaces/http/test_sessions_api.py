@@ -222,12 +222,18 @@ async def test_mode_model_effort_limits_title_and_archive_are_set_and_seen(
     await post(client, f"/api/sessions/{session}/mode", 204, mode="plan")
     await post(client, f"/api/sessions/{session}/model", 204, model="mock-fast")
     await post(client, f"/api/sessions/{session}/effort", 204, effort="high")
-    await post(client, f"/api/sessions/{session}/limits", 204, turns=1)
+    await run_turn(client, session, "echo hello")
+    await post(client, f"/api/sessions/{session}/option", 204, option="thought_level", value="low")
+    options = {each["id"]: each["value"] for each in (await get(client, f"/api/sessions/{session}"))["options"]}
+    assert options["thought_level"] == "low"
+    for wrong in ({"option": "thought_level", "value": "huge"}, {"option": "nonsense", "value": "x"}):
+        await post(client, f"/api/sessions/{session}/option", 400, **wrong)
+    await post(client, f"/api/sessions/{session}/limits", 204, turns=2)
     renamed = await post(client, f"/api/sessions/{session}/title", title="second")
     assert renamed["title"] == "second"
     view = await get(client, f"/api/sessions/{session}")
     assert (view["mode"], view["model"], view["effort"], view["title"]) == ("plan", "mock-fast", "high", "second")
-    assert view["session_limits"]["turns"] == 1
+    assert view["session_limits"]["turns"] == 2
     await post(client, f"/api/sessions/{session}/archive")
     assert (await get(client, "/api/sessions"))["sessions"] == []
     assert [each["id"] for each in (await get(client, "/api/sessions", archived=1))["sessions"]] == [session]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from starlette.types import Receive, Scope, Send
+from websockets.asyncio.client import connect
 
 from footplate.config.settings import HttpSettings, Settings
 from footplate.errors import StoreClosed
@@ -18,6 +19,7 @@ from footplate.interfaces.http.guard import Doors, Guard
 from footplate.interfaces.http.routing import Routes, RouteTable
 from footplate.interfaces.http.serving import bind, listen
 from footplate.interfaces.http.sse import EventStream, Fan, Numbered, frame
+from footplate.runtime.access import TokenRequest
 from tests.unit.interfaces.http.served import TOKEN, serve
 
 
@@ -67,7 +69,7 @@ def _app(api: Api, fan: Fan, ended: asyncio.Event) -> App:
 
     @routes.get("/stream", scope="read", summary="A stream")
     async def stream(call: Call) -> object:
-        written = EventStream(call.api, fan.feed(0))
+        written = EventStream(call, fan.feed(0))
 
         async def write(scope: Scope, receive: Receive, send: Send) -> None:
             await written(scope, receive, send)
@@ -139,7 +141,7 @@ async def test_a_stream_that_breaks_is_cut_off_and_told_to_the_log(
 
     @routes.get("/stream", scope="read", summary="A stream")
     async def stream(call: Call) -> object:
-        return EventStream(call.api, Broken())
+        return EventStream(call, Broken())
 
     async with serve(tmp_path) as served:
         app = App(served.api, RouteTable(routes.all), Guard(Doors(), served.api.access))
@@ -153,3 +155,22 @@ async def test_a_stream_that_breaks_is_cut_off_and_told_to_the_log(
             writer.close()
     assert not said.endswith(b"0\r\n\r\n"), "it must not look whole"
     assert "broke while it was answered" in caplog.text
+
+
+async def test_what_a_token_opened_ends_when_it_is_revoked(tmp_path: Path) -> None:
+    async with serve(tmp_path) as served, asyncio.timeout(30):
+        issued = await served.api.access.issue(TokenRequest(name="guest", scopes=("drive",)))
+        async with served.client(issued.token) as guest, served.client() as owner:
+            made = (await guest.post("/api/sessions", json={"engine": "mock", "cwd": str(served.work)})).json()["id"]
+            address = served.url.replace("http", "ws", 1) + f"/api/sessions/{made}/ws"
+            async with (
+                guest.stream("GET", "/api/events") as stream,
+                owner.stream("GET", "/api/events") as other,
+                connect(address, additional_headers={"authorization": f"Bearer {issued.token}"}) as socket,
+            ):
+                assert (stream.status_code, other.status_code) == (200, 200)
+                assert (await owner.delete(f"/api/tokens/{issued.record.id}")).status_code == 204
+                assert [line async for line in stream.aiter_lines()]
+                assert [message async for message in socket]
+                assert (await guest.get("/api/info")).status_code == 401
+                assert served.api.meters.streams == 1, "that of the owner goes on"
