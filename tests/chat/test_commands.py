@@ -29,7 +29,7 @@ async def test_the_agent_of_a_chat_is_shown_set_and_cleared(bench: Bench) -> Non
         await bench.me.write("/agent")
         await bench.bots.until(lambda: bench.me.sees("agent: mock"))
         await bench.me.write("/agent set codex")
-        await bench.bots.until(lambda: bench.me.sees("agent: codex"))
+        await bench.bots.until(lambda: bench.me.sees("agent: codex (but: "))  # it is not installed here
         await bench.me.write("/agent nonsense")
         await bench.bots.until(lambda: bench.me.sees("'nonsense' cannot be used"))
         await bench.me.write("/agent clear")
@@ -225,6 +225,14 @@ async def test_a_topic_is_made_and_bound_to_a_project_and_branch(bench: Bench) -
         assert (await bridge.kit.hub.sessions()).items[0].cwd.endswith("/.worktrees/side")
         await boss.write("/topic shop @side")
         await bench.bots.until(lambda: boss.sees("that topic is there already"))
+        del room.topics[topic]  # somebody removes it: it is made anew, and the old one is forgotten
+        await boss.write("/topic shop @side")
+        await bench.bots.until(lambda: sum("topic shop @side works in" in text for text in boss.texts) == 2)
+        [fresh] = room.topics
+        assert fresh != topic
+        await boss.write("/topic shop", topic=fresh)  # in a topic: it is bound to something else, and named after it
+        await bench.bots.until(lambda: boss.sees("topic shop works in ctx: shop"))
+        assert room.topics[fresh] == "shop"
 
 
 async def test_a_group_needs_to_be_known(bench: Bench) -> None:

@@ -128,7 +128,7 @@ async def test_in_chat_mode_a_message_goes_on_with_the_session_until_new(bench: 
 
 
 async def test_in_stateless_mode_only_a_reply_or_a_resume_line_goes_on(bench: Bench) -> None:
-    async with bench.bridge(session_mode="stateless"):
+    async with bench.bridge(session_mode="stateless", show_resume_line=False):  # hidden only where a chat goes on
         await bench.me.write("first")
         answer = await answered(bench, "mock: first")
         await bench.me.write("history")
@@ -138,6 +138,16 @@ async def test_in_stateless_mode_only_a_reply_or_a_resume_line_goes_on(bench: Be
         line = answer.text.splitlines()[-1]
         await bench.me.write(f"history\n`{line}`")
         await bench.bots.until(lambda: sum(text.count("\nfirst") for text in bench.me.texts) == 2)
+
+
+async def test_a_reply_to_a_running_progress_message_queues_behind_it(bench: Bench) -> None:
+    async with bench.bridge(session_mode="stateless"):
+        await bench.me.write("hang")
+        await bench.bots.until(lambda: bench.me.sees("working"))
+        await bench.me.write("history", reply_to=bench.me.find("working"))
+        await bench.bots.until(lambda: bench.me.sees("queued · mock"))
+        await bench.me.press("cancel", on=bench.me.find("working"))
+        await answered(bench, "\n\nhang")
 
 
 async def test_a_resume_line_alone_means_continue(bench: Bench) -> None:

@@ -144,7 +144,7 @@ def test_the_bridge_costs_little_to_import() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
-async def test_the_bridge_alone_with_ten_chats_stays_small(bench: Bench) -> None:
+async def test_the_bridge_alone_with_ten_chats_stays_small_and_logs_neither_token_nor_prompt(bench: Bench) -> None:
     people = list(range(ME, ME + 10))
     settings = bench.folder / "footplate.toml"
     _write(
@@ -153,17 +153,23 @@ async def test_the_bridge_alone_with_ten_chats_stays_small(bench: Bench) -> None
         f"allowed_user_ids = {people}\napi_url = '{bench.bots.url}'\ncwd = '{bench.work}'\n",
     )
     env = {**bench.environ, "FOOTPLATE_CONFIG": str(settings), "PYTHONPATH": str(ROOT / "src")}
-    command = [sys.executable, "-m", "footplate", "telegram"]
-    process = await asyncio.create_subprocess_exec(*command, env=env, stdout=asyncio.subprocess.PIPE)
+    command = [sys.executable, "-m", "footplate", "telegram", "--log-level", "debug"]
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(*command, env=env, stdout=pipe, stderr=pipe)
     try:
         for user in people:
-            await bench.bots.person(user).write("tool")
+            await bench.bots.person(user).write("tool of my secret prompt")
         await bench.bots.until(lambda: all(bench.bots.person(user).sees("tool done") for user in people), within=50)
         used = _memory_kb(process.pid)
     finally:
         process.terminate()
-        await process.communicate()
+        _, logged = await process.communicate()
     assert used < MEMORY_KB
+    lines = logged.decode().splitlines()
+    assert any('msg="the Telegram bridge runs as @footplate_bot"' in line for line in lines)
+    assert all(line.startswith("time=") for line in lines), lines
+    assert bench.bots.token.partition(":")[2] not in logged.decode()
+    assert "secret prompt" not in logged.decode()
 
 
 def _write(path: Path, text: str) -> None:

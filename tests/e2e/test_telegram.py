@@ -13,6 +13,7 @@ from tests.e2e.telegram_host import telegram
 from tests.e2e.world import World
 
 pytestmark = pytest.mark.timeout(240)
+LONG_PLAN = "# Plan\n1. make it\n" + "\n".join(f"{number}. a step of many" for number in range(2, 300))
 QUESTION = {
     "questions": [
         {
@@ -42,6 +43,10 @@ async def _appears(world: World, name: str) -> None:
     async with asyncio.timeout(60):
         while not (world.work / name).exists():  # noqa: ASYNC110
             await asyncio.sleep(0.05)
+
+
+def _model_calls(world: World) -> int:
+    return sum(request.asks_model for request in world.requests())
 
 
 async def test_a_day_on_the_phone(world: World) -> None:
@@ -91,6 +96,18 @@ async def test_a_day_on_the_phone(world: World) -> None:
         await host.ask(f"{script('Back again.')}\n`{line}`", "Back again.")
         await host.settled()
         assert me.find("Back again.").text.splitlines()[-1] == line
+        # a command of the agent's own: no model speaks, and that is no error
+        await host.ask("/compact", "the context was shortened")
+        assert me.find("the context was shortened").text.startswith("done · claude")
+        # a budget: what passes it is stopped before the next call of the model
+        await host.ask("/budget 0.01", "budget: $0.01")
+        costly = tool("Bash", {"command": "echo hi"}, usage={"input_tokens": 90_000, "output_tokens": 9_000})
+        calls = _model_calls(world)
+        await host.ask(script(costly, "Too dear."), "Go on?")
+        await me.press("Stop here")
+        await host.see("answered: Stop here")
+        assert _model_calls(world) <= calls + 1
+        assert not me.sees("Too dear.")
 
 
 async def test_a_plan_is_shown_before_anything_changes_and_a_prompt_steers(world: World) -> None:
@@ -98,11 +115,14 @@ async def test_a_plan_is_shown_before_anything_changes_and_a_prompt_steers(world
         me = host.me
         await host.ask("/mode plan", "permission mode: plan")
         planning = (
-            tool("Write", {"file_path": "$PLANFILE", "content": "# Plan\n1. make it"}),
+            tool("Write", {"file_path": "$PLANFILE", "content": LONG_PLAN}),
             tool("ExitPlanMode", {}),
         )
         ask = await host.ask(script(*planning, *planning, bash("touch later"), "Planned."), "plan · claude")
         assert "make it" in ask.text
+        assert "The whole plan is above." in ask.text
+        [file] = [each for each in me.answers if each.document]
+        assert (file.document, file.body.decode(), file.id < ask.id) == ("plan.md", LONG_PLAN, True)
         assert ask.labels == ["Approve", "Approve + accept edits", "Revise…", "Stop"]
         assert list(world.work.iterdir()) == []
         await me.press("Revise…", on=ask)

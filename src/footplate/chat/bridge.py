@@ -17,6 +17,7 @@ from footplate.chat.outbox.drafts import Drafts
 from footplate.chat.outbox.outbox import Outbox
 from footplate.chat.reading.forwards import joins
 from footplate.chat.talk.commands import Commands
+from footplate.chat.talk.commands.brought import Brought
 from footplate.chat.talk.commands.choices import Choices
 from footplate.chat.talk.commands.sessions import SessionCommands
 from footplate.chat.talk.following import Following
@@ -89,7 +90,8 @@ async def open_bridge(service: Service, settings: Settings, line: Line) -> Async
 async def _open_rooms(stack: AsyncExitStack, kit: Kit) -> Bridge:
     places, following = Places(kit), Following(kit)
     prompter = Prompter(kit, places, following)
-    pressed = Pressed(kit, following, prompter)
+    brought = Brought(kit, prompter)
+    pressed = Pressed(kit, following, prompter, brought)
     transfer, schedule = Transfer(kit, prompter), Schedule(kit, prompter)
     choices = Choices(kit, places, prompter)
     commands = Commands(
@@ -100,6 +102,7 @@ async def _open_rooms(stack: AsyncExitStack, kit: Kit) -> Bridge:
         Topics(kit, places, choices).handlers(),
         transfer.handlers(),
         schedule.handlers(),
+        brought.handlers(),
     )
     menu = Menu(kit)
     ears = Ears(kit, places, prompter, pressed, commands, transfer, menu)

@@ -119,12 +119,14 @@ class Message(Incoming, frozen=True, kw_only=True):
 
 
 class CallbackQuery(Incoming, frozen=True, kw_only=True):
-    """A press of a button. One that was typed has no id: what came of it is told in the chat."""
+    """A press of a button."""
 
     id: str
     sender: User = msgspec.field(name="from")
     data: str = ""
     message: Message | None = None
+    typed: bool = False
+    """Somebody typed the mark of the button: what came of it is told in the chat."""
 
 
 class Update(Incoming, frozen=True, kw_only=True):

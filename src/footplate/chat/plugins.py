@@ -15,10 +15,10 @@ from __future__ import annotations
 import secrets
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from functools import cache
-from typing import TYPE_CHECKING, Final, TypeVar, cast
+from typing import Final, cast
 
 from footplate.chat.bridge import Bridge, Line, open_bridge
+from footplate.chat.packages import entries
 from footplate.chat.transport import Transport
 from footplate.config.chat import TransportSettings
 from footplate.config.settings import Settings
@@ -26,20 +26,8 @@ from footplate.errors import ConfigError
 from footplate.runtime.service import Service
 from footplate.store.base import Store
 
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
-
 GROUP: Final = "footplate.transports"
 Factory = Callable[[str, Mapping[str, object]], AbstractAsyncContextManager[Transport]]
-T = TypeVar("T")
-
-
-@cache
-def entries(group: str) -> Mapping[str, EntryPoint]:
-    """What packages bring: looked up once, imported when it is asked for."""
-    from importlib.metadata import entry_points  # noqa: PLC0415  (dear, and only who has plugins needs it)
-
-    return {point.name: point for point in entry_points(group=group)}
 
 
 def find_factory(name: str, section: TransportSettings) -> Factory:

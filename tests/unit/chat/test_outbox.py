@@ -189,6 +189,20 @@ async def test_a_429_holds_up_its_own_chat_only(bots: ScriptedBots, outbox: Outb
     assert bots.person(8).texts == ["late"]
 
 
+async def test_after_a_429_only_the_newest_state_goes_out(bots: ScriptedBots, outbox: Outbox) -> None:
+    await outbox.put("p/1", HERE, Content(text="step 0"))
+    await drained(outbox)
+    bots.fail(method="editMessageText", chat=ME, status=429, retry_after=0.2)
+    await outbox.put("p/1", HERE, Content(text="step 1"))
+    await bots.until(lambda: bots.calls("editMessageText"))
+    for number in range(2, 6):
+        await outbox.put("p/1", HERE, Content(text=f"step {number}"))
+    await drained(outbox)
+
+    assert [call.parameters["text"] for call in bots.calls("editMessageText")] == ["step 1", "step 5"]
+    assert bots.person(ME).texts == ["step 5"]
+
+
 async def test_a_request_goes_before_progress(bots: ScriptedBots, outbox: Outbox) -> None:
     bots.fail(method="sendMessage", text="first", delay_s=0.1)
     await outbox.put("a", HERE, Content(text="first"))

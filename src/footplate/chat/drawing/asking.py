@@ -122,7 +122,7 @@ def _field(name: str, raw: msgspec.Raw) -> Rich:
 
 def _plan(asked: Asked) -> Rich:
     request = asked.request
-    file = plain("The whole plan is in the file above.") if is_long_plan(request) else Rich()
+    file = plain("The whole plan is above.") if is_long_plan(request) else Rich()
     asks = [plain(f"asks to allow: {flat(each)}") for each in request.allowed_prompts]
     return join("\n\n", (render_markdown(shorten(request.plan, MOST_TEXT - 300)), join("\n", asks), file))
 

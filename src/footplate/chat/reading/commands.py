@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 import msgspec
@@ -46,14 +47,14 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
         return self.rest.split()
 
 
-def read_command(text: str, bot: str) -> Command | None:
-    """The command of ours that the message is; None for a prompt."""
+def read_command(text: str, bot: str, brought: Collection[str] = ()) -> Command | None:
+    """The command that the message is, of ours or of those that packages bring; None for a prompt."""
     if not text.startswith("/"):
         return None
     first, *rest = text[1:].split(maxsplit=1)
     name = own_word(first, bot)
     name = ALIASES.get(name, name)
-    return Command(name=name, rest=rest[0] if rest else "") if name in COMMANDS else None
+    return Command(name=name, rest=rest[0] if rest else "") if name in COMMANDS or name in brought else None
 
 
 def read_shell(text: str) -> str:

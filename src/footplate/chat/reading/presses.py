@@ -13,8 +13,8 @@ import msgspec
 
 from footplate.chat.model import Button
 
-Verb = Literal["r", "c", "s", "i", "n"]
-"""Answer a request; cancel, steer, interrupt for, begin anew with a prompt."""
+Verb = Literal["r", "c", "s", "i", "n", "x"]
+"""Answer a request; cancel, steer, interrupt for, begin anew with a prompt; call a command that a package brings."""
 VERBS: Final[tuple[str, ...]] = get_args(Verb)
 SEAL: Final = 6
 MOST_BYTES: Final = 64
@@ -48,7 +48,7 @@ class Sealer:
         if not hmac.compare_digest(seal.encode(), self._seal(said).encode()):
             return None
         verb, _, rest = said.partition(":")
-        about, _, choice = rest.rpartition(":")
+        about, _, choice = rest.partition(":") if verb == "x" else rest.rpartition(":")
         return Press(cast("Verb", verb), about, choice) if verb in VERBS else None
 
     def _seal(self, data: str) -> str:

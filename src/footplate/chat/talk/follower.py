@@ -97,8 +97,8 @@ class Follower:
                 if not isinstance(envelope.event, Unknown):
                     await self._take(envelope.event, envelope.time)
                 self._dirty.set()
-                if self.done and delivery.seq >= last:
-                    self._ended(self)
+                if self.done and delivery.seq >= max(last, self._session.view().last_seq):
+                    self._ended(self)  # what comes from here on is heard of by the bulletin
                     return
             await self._close_jobs()
         finally:

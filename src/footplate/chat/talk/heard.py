@@ -80,7 +80,8 @@ class Ears:
             return True
         buttons = [button for row in content.keyboard for button in row]
         data = buttons[mark.button].callback_data if mark.button < len(buttons) else ""
-        await self._pressed.take(CallbackQuery(id="", sender=message.sender, data=data, message=target))
+        press = CallbackQuery(id=str(message.message_id), sender=message.sender, data=data, message=target, typed=True)
+        await self._pressed.take(press)
         return True
 
     async def _hear(self, message: Message, forwards: list[Message]) -> None:
@@ -126,7 +127,7 @@ class Ears:
     async def _do(self, messages: list[Message], ordered: Ordered) -> str:
         """Whatever the message asks for; what to tell."""
         text, about = ordered.said.text, ordered.about
-        command, shell = read_command(text, self._kit.me.username), read_shell(text)
+        command, shell = read_command(text, self._kit.me.username, self._kit.brought), read_shell(text)
         if command is not None:
             return await self._commands.carry_out(command, ordered)
         if any(attached_to(each) is not None for each in messages):

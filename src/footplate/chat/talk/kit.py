@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -60,6 +60,8 @@ class Kit:
         self.records = Records(services.store, account_of(transport))
         self.sealer = Sealer(secret)
         self.section = section
+        self.brought: Mapping[str, str] = {}
+        """The commands that packages bring, with their lines in the menu."""
         self._select = select
         self.use(settings)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from footplate.chat.model import Command, Place
@@ -17,17 +18,21 @@ from footplate.runtime.ulid import new_ulid
 
 log = logging.getLogger(__name__)
 MOST: Final = 100
+NONE_BROUGHT: Final[Mapping[str, str]] = MappingProxyType({})
 NAME: Final = re.compile(r"[a-z0-9_]{1,32}")
 
 
 def build_menu(
-    engines: Iterable[str], projects: Iterable[str], own: Sequence[SlashCommand] = ()
+    engines: Iterable[str],
+    projects: Iterable[str],
+    own: Sequence[SlashCommand] = (),
+    brought: Mapping[str, str] = NONE_BROUGHT,
 ) -> tuple[Command, ...]:
     """Our commands, engines, projects, the engine's own; names that a menu of Telegram has no form for are left out.
 
     At most 100; of ours none is left out.
     """
-    found: dict[str, str] = dict(COMMANDS)
+    found: dict[str, str] = {**brought, **COMMANDS}
     for name in engines:
         found.setdefault(name, f"use {name} for this message")
     for name in projects:
@@ -79,7 +84,7 @@ class Menu:
 
     async def show(self) -> None:
         """Put the menu up, unless it is the one that is up."""
-        menu = build_menu(self._kit.roster.names, self._kit.projects, self._own)
+        menu = build_menu(self._kit.roster.names, self._kit.projects, self._own, self._kit.brought)
         if menu == self._shown:
             return
         self._shown = menu

@@ -11,6 +11,7 @@ from footplate.chat.reading.asking import Dialogue, Hint, Step, press, reply
 from footplate.chat.reading.gate import may_use
 from footplate.chat.reading.presses import Press
 from footplate.chat.reading.routing import Said
+from footplate.chat.talk.commands.brought import Brought
 from footplate.chat.talk.following import Following
 from footplate.chat.talk.kit import Actor, Kit
 from footplate.chat.talk.places import Spot
@@ -32,15 +33,16 @@ NOT_STEERABLE = "active turn is not steerable; still queued."
 class Pressed:
     """Carries out presses."""
 
-    def __init__(self, kit: Kit, following: Following, prompter: Prompter) -> None:
+    def __init__(self, kit: Kit, following: Following, prompter: Prompter, brought: Brought) -> None:
         self._kit = kit
         self._following = following
         self._prompter = prompter
+        self._brought = brought
 
     async def take(self, query: CallbackQuery) -> None:
         """Carry it out, and say what came of it in a toast. A press that is too old for a toast counts as well."""
         toast = await self._carry_out(query)
-        if not query.id:
+        if query.typed:
             await self._tell(query, toast)
             return
         try:
@@ -67,6 +69,7 @@ class Pressed:
             "s": self._steer,
             "i": self._run_now,
             "n": self._start_new,
+            "x": self._brought.pressed,
         }
         try:
             return await verbs[pressed.verb](pressed, query)

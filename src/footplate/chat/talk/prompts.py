@@ -36,13 +36,15 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     extra: tuple[ContentBlock, ...] = ()
     """Pictures, beside the text."""
     unattended: bool = False
+    own: bool = False
+    """It has no message of a person: a command gave it."""
     fresh: bool = False
     """Begin a new session, whatever it replies to."""
 
     @property
     def place(self) -> Place:
         """Where its answer goes."""
-        return Place(chat=self.spot.chat, topic=self.spot.topic, reply_to=self.message)
+        return Place(chat=self.spot.chat, topic=self.spot.topic, reply_to=None if self.own else self.message)
 
 
 def prompt_id(surface: str, wish: Wish) -> PromptId:

@@ -50,9 +50,11 @@ class Prefs(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class About(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What one of our messages is about."""
 
-    session: SessionId
+    session: SessionId | None = None
     prompt: PromptId | None = None
     request: RequestId | None = None
+    command: str = ""
+    """The slot of a message that a command of a package wrote."""
 
     def encode(self) -> str:
         """As the outbox keeps it."""

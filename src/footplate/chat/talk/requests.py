@@ -8,6 +8,8 @@ from functools import partial
 from typing import Final
 
 from footplate.chat.drawing.asking import Asked, draw_request, is_long_plan
+from footplate.chat.drawing.markdown import render_markdown
+from footplate.chat.drawing.rich import split
 from footplate.chat.drawing.words import flat, shorten
 from footplate.chat.model import Content, Place
 from footplate.chat.reading.asking import Dialogue
@@ -100,12 +102,17 @@ class RequestBoard:
         await self._kit.outbox.put(key, place, content, urgent=True, about=about)
 
     async def _show_plan(self, view: RequestView, place: Place) -> None:
-        """A plan that is too long for a message comes as a file before it."""
+        """A plan that is too long for a message comes whole before it: as a file, or as text where there are none."""
         key = f"rp/{view.request.id}"
         if not is_long_plan(view.request) or view.state != "open" or await self._kit.outbox.seen(key):
             return
-        path = await self._kit.outgoing("plan.md", view.request.plan.encode())
         quiet = Place(chat=place.chat, topic=place.topic, silent=True)
+        if not self._kit.transport.capabilities.files:
+            for number, part in enumerate(split(render_markdown(view.request.plan), self._kit.text_limit)):
+                words = Content(text=part.text, entities=part.entities)
+                await self._kit.outbox.put(f"{key}/{number}" if number else key, quiet, words, urgent=True)
+            return
+        path = await self._kit.outgoing("plan.md", view.request.plan.encode())
         await self._kit.outbox.put(key, quiet, Content(text="the whole plan"), urgent=True, document=str(path))
 
     def _asked(self, view: RequestView, dialogue: Dialogue) -> Asked:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Final
+
 from footplate.chat.drawing.progress import ActionLog, Label
 from footplate.chat.drawing.words import clock
 from footplate.events import model as m
@@ -10,13 +13,17 @@ from footplate.events.model import Event
 from footplate.events.run_events import Action, Completed
 from footplate.events.runs import RunFold
 
+SAID_BY_COMMANDS: Final = ("local_command", "local_command_output")
+"""What commands of the agent's own say, such as `/context`: no model speaks, so there is no other answer."""
+
 
 class Ending:
     """How a turn ended."""
 
-    def __init__(self, event: m.TurnEnded, completed: Completed | None, *, at: float) -> None:
+    def __init__(self, event: m.TurnEnded, completed: Completed | None, *, at: float, remarks: Sequence[str]) -> None:
         self.event = event
         self.at = at
+        self.remarks = remarks
         self.answer = completed.answer if completed is not None else event.answer
 
     @property
@@ -28,9 +35,10 @@ class Ending:
 
     @property
     def text(self) -> str:
-        """The answer; before it what went wrong."""
+        """The answer, or what a command of the agent's own said where there is none; before it what went wrong."""
         error = "" if self.label != "error" else self.event.error
-        return "\n\n".join(part for part in (error, self.answer) if part)
+        said = self.answer or "\n\n".join(self.remarks)
+        return "\n\n".join(part for part in (error, said) if part)
 
     @property
     def cost_usd(self) -> float | None:
@@ -51,6 +59,7 @@ class Turn:
         self.ending: Ending | None = None
         self._fold = RunFold()
         self._live: dict[tuple[str, int], str] = {}
+        self._remarks: list[str] = []
         if attached is not None:
             self._fold.feed(attached)
 
@@ -75,13 +84,25 @@ class Turn:
                 self._live.clear()
             case m.UsageReported():
                 self.cost_usd = event.cost_usd if event.cost_usd is not None else self.cost_usd
+            case m.Notice(code=code) if code in SAID_BY_COMMANDS:
+                self._remarks.append(event.text)
+            case m.CompactionEnded():
+                self._remarks.append(_compacted(event))
             case m.PromptSteered():
                 self.prompts.append(event.prompt)
             case m.TurnEnded():
                 self.prompts += [each for each in event.prompts if each not in self.prompts]
-                self.ending = Ending(event, completed, at=at)
+                self.ending = Ending(event, completed, at=at, remarks=self._remarks)
             case _:
                 pass
+
+
+def _compacted(event: m.CompactionEnded) -> str:
+    """What became of the context."""
+    if not event.ok:
+        return f"the context could not be shortened: {event.error}"
+    known = event.tokens_before is not None and event.tokens_after is not None
+    return f"the context was shortened{f': {event.tokens_before} -> {event.tokens_after} tokens' if known else ''}"
 
 
 class Waiting:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import secrets
 import signal
@@ -39,8 +38,8 @@ from footplate.interfaces.http.guard import Cors
 from footplate.interfaces.http.local import SOCKET_NAME as LOCAL_SOCKET
 from footplate.interfaces.http.local import serve_local
 from footplate.interfaces.http.operator import Wanted, check_wanted, open_access
-from footplate.interfaces.http.request_log import LineFormatter
 from footplate.interfaces.http.serving import Listening, Tls, bind, listen
+from footplate.runtime.log_lines import set_up_logging
 from footplate.runtime.notify import Notifier
 from footplate.runtime.service import Service, open_service
 from footplate.runtime.tenancy import open_doors
@@ -51,8 +50,6 @@ from footplate.version import __version__
 FAILED: Final = 1
 USAGE: Final = 2
 LEVELS: Final = ("debug", "info", "warning", "error")
-NOISY: Final = ("uvicorn.error", "websockets")
-"""Loggers of libraries that speak of every connection; they say what is wrong, no more."""
 
 F = TypeVar("F", bound=Callable[..., object])
 Surface = Callable[[Service, Settings, Mapping[str, str]], AbstractAsyncContextManager[str]]
@@ -145,15 +142,6 @@ def _stop_by_signal(server: Listening) -> asyncio.Queue[signal.Signals]:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, stop, number)
     return signals
-
-
-def set_up_logging(level: str, settings: Settings) -> None:
-    """Log lines go to standard error."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(LineFormatter(settings.http.log))
-    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
-    for name in NOISY:
-        logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def _log_level() -> str:

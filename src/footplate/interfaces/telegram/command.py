@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import signal
 import sys
@@ -21,6 +20,7 @@ from footplate.errors import ConfigError, FootplateError, RequestError
 from footplate.interfaces.telegram.bot.client import API_URL
 from footplate.interfaces.telegram.opening import TelegramKind, check_settings
 from footplate.interfaces.telegram.setup import STYLES, Style, find_chat_id, import_takopi, set_up
+from footplate.runtime.log_lines import set_up_logging
 from footplate.runtime.service import open_service
 from footplate.runtime.tenancy import open_doors
 
@@ -28,13 +28,14 @@ FAILED: Final = 1
 USAGE: Final = 2
 
 
-async def run_alone() -> None:
+async def run_alone(log_level: str) -> None:
     """Own the data folder and run the bridge until a signal.
 
     Ctrl-C is a person who is done: the agents end, too. Other signals may be a restart: those that work go on.
     """
     environ = dict(os.environ)
     settings = with_agents(load_settings(environ), environ)
+    set_up_logging(log_level, settings)
     check_settings(settings.telegram)
     signals: list[signal.Signals] = []
     async with open_service(environ, settings, keep=True) as service, open_doors(service, "service"):
@@ -77,9 +78,7 @@ def telegram_group(context: click.Context, log_level: str) -> None:
       footplate telegram
     """
     if context.invoked_subcommand is None:
-        logging.basicConfig(level=log_level.upper(), format="%(levelname)s %(name)s: %(message)s")
-        logging.getLogger("httpx").setLevel(logging.WARNING)
-        run_safely(run_alone())
+        run_safely(run_alone(log_level))
 
 
 as_json_option = click.option(

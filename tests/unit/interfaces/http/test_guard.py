@@ -6,9 +6,9 @@ import pytest
 
 from footplate.errors import PermissionDenied, RequestError, TokenInvalid
 from footplate.interfaces.http.guard import Cors, Doors, Guard
-from footplate.interfaces.http.request_log import redact
 from footplate.interfaces.http.routing import SOCKET, Route
 from footplate.runtime.access import Access, Scope, TokenRequest
+from footplate.runtime.log_lines import redact
 from footplate.store.memory import MemoryStore
 
 LOOPBACK = Doors(host="127.0.0.1", allowed_hosts=("box.example",))
