@@ -144,7 +144,7 @@ OFFERS: Final = (
         program="pi-acp",
         ways=(Npm(package="pi-acp", version="0.0.34"),),
         node=(20,),
-        needs={"pi": "install it with `npm install -g @mariozechner/pi-coding-agent`"},
+        needs={"pi": "install it with `npm install -g @earendil-works/pi-coding-agent`"},
         logins=(".pi/agent/auth.json",),
         login="run `pi` once and log in, or set the key of a provider",
         passed=("PI_*", "*_API_KEY", "*_BASE_URL"),

@@ -16,6 +16,7 @@ from footplate.engines.receipts import find_receipt, receipts
 from footplate.errors import Conflict, FootplateError
 from footplate.host.process import Keeper
 from footplate.interfaces.cli.tables import fold, render_table
+from footplate.interfaces.cli.working import Working, working
 from footplate.runtime.agents import AgentState, Roster
 
 FAILED: Final = 1
@@ -107,11 +108,20 @@ async def _fetch(roster: Roster, environ: Mapping[str, str], wanted: Mapping[str
     async with Keeper.start(state_dir=data_folder(environ)) as keeper:
         for agent, version in wanted.items():
             try:
-                await roster.install(agent, keeper, version=version, told=partial(_tell, agent, beside=beside))
+                async with working(f"{agent}: looking for it") as line:
+                    told = partial(_tell_above, line, agent, beside=beside)
+                    await roster.install(agent, keeper, version=version, told=told)
             except FootplateError as problem:
                 click.echo(f"footplate: {problem}", err=True)
                 code = FAILED
     return code
+
+
+def _tell_above(moving: Working, agent: str, line: str, *, beside: bool) -> None:
+    """A line for a person above the one that moves, which goes on to say it."""
+    moving.wipe()
+    moving.say(f"{agent}: {line}")
+    _tell(agent, line, beside=beside)
 
 
 def _tell(agent: str, line: str, *, beside: bool) -> None:

@@ -14,17 +14,22 @@ import msgspec
 from footplate.config.places import data_folder
 from footplate.events.ids import SessionId
 from footplate.interfaces.cli.failing import FAILED, guarded_run
+from footplate.interfaces.cli.sizes import render_size
+from footplate.interfaces.cli.working import working
 from footplate.store.sqlite import SqliteStore
 from footplate.store.values import Retained, RetentionPolicy
 
 T = TypeVar("T")
 
 
-def _with_store(work: Callable[[SqliteStore], Awaitable[T]]) -> T:
-    """Open the store of the data folder, do the work, close it; a refusal is told in one line."""
+def _with_store(words: str, work: Callable[[SqliteStore], Awaitable[T]], so_far: Callable[[], str] = str) -> T:
+    """Open the store of the data folder, do the work, close it; a refusal is told in one line.
+
+    On a terminal the words, and how far it is, move while it takes its time.
+    """
 
     async def go() -> T:
-        async with await SqliteStore.open(data_folder(os.environ) / "store") as store:
+        async with await SqliteStore.open(data_folder(os.environ) / "store") as store, working(words, so_far):
             return await work(store)
 
     return guarded_run(go)
@@ -57,7 +62,7 @@ def backup(path: Path, as_json: bool) -> None:
     Example:
       footplate store backup ~/footplate-backup.db
     """
-    size = _with_store(lambda store: store.backup(path))
+    size = _with_store(f"backing up to {path}", lambda store: store.backup(path), lambda: _size(path))
     _say({"path": str(path), "bytes": size}, f"{path}: {size} bytes", as_json=as_json)
 
 
@@ -70,7 +75,7 @@ def check(as_json: bool) -> None:
     Example:
       footplate store check
     """
-    problems = _with_store(lambda store: store.check())
+    problems = _with_store("looking at everything", lambda store: store.check())
     _say({"problems": list(problems)}, "\n".join(problems) or "the store is sound", as_json=as_json)
     sys.exit(FAILED if problems else 0)
 
@@ -86,12 +91,16 @@ def export(session: str) -> None:
       footplate store export 01M7... > session.jsonl
     """
 
+    written = 0
+
     async def write(store: SqliteStore) -> None:
+        nonlocal written
         async for line in store.export(SessionId(session)):
             sys.stdout.buffer.write(line)
+            written += len(line)
         sys.stdout.buffer.flush()
 
-    _with_store(write)
+    _with_store(f"exporting {session}", write, lambda: "" if sys.stdout.isatty() else render_size(written))
 
 
 @store_group.command("import")
@@ -105,7 +114,7 @@ def import_(path: Path, as_json: bool) -> None:
       footplate store import session.jsonl
     """
     lines = path.read_bytes().splitlines(keepends=True)
-    session = _with_store(lambda store: store.import_(lines))
+    session = _with_store(f"taking in {len(lines)} lines", lambda store: store.import_(lines))
     _say({"session": session}, f"imported session {session}", as_json=as_json)
 
 
@@ -130,9 +139,17 @@ def tidy(closed_days: float | None, as_json: bool) -> None:
             total = _sum(total, last)
         return total
 
-    removed = msgspec.structs.replace(_with_store(all_steps), more=False)
+    removed = msgspec.structs.replace(_with_store("removing", all_steps), more=False)
     facts = {name: getattr(removed, name) for name in Retained.__struct_fields__ if name != "more"}
     _say(facts, ", ".join(f"{count} {name}" for name, count in facts.items()) + " removed", as_json=as_json)
+
+
+def _size(path: Path) -> str:
+    """How much is written so far."""
+    try:
+        return render_size(path.stat().st_size)
+    except OSError:
+        return ""
 
 
 def _sum(one: Retained, two: Retained) -> Retained:
