@@ -39,6 +39,7 @@ BESIDE: Final = (
 CHECKS: Final = (
     "footplate.testing.checkup:check_permission",
     "footplate.interfaces.telegram.checkup:check_telegram",
+    "footplate.chat.checkup:check_transports",
 )
 """What surfaces offer one another, by name: see `runtime.wiring`."""
 

@@ -67,7 +67,7 @@ class Visit:
 
     def _watch(self, page: Page) -> None:
         page.on("pageerror", lambda error: self.wrong.append(f"exception: {error}"))
-        page.on("console", lambda line: self._hear(line.type, line.text))
+        page.on("console", lambda line: self._hear(line.type, f"{line.text} {line.location.get('url', '')}"))
         page.on("request", lambda request: self.asked.append(request.url))
 
     def _hear(self, kind: str, text: str) -> None:

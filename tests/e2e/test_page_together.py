@@ -10,6 +10,7 @@ from playwright.async_api import Browser, expect
 
 from tests.e2e.pages import visit
 from tests.e2e.server import running_server
+from tests.e2e.test_page_terminals import Desk
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180), pytest.mark.asyncio(loop_scope="session")]
 
@@ -73,7 +74,8 @@ async def test_a_reload_in_the_middle_of_a_stream_and_of_a_request_loses_nothing
 
 
 async def test_a_server_that_dies_and_comes_back_is_picked_up_where_it_was(browser: Browser, tmp_path: Path) -> None:
-    with running_server(tmp_path, "--new-token") as server:
+    env = {"FOOTPLATE__RUNTIME__REATTACH_GRACE_S": "60", "SHELL": "/bin/sh"}
+    with running_server(tmp_path, "--new-token", env=env) as server:
         port, token = server.url.rpartition(":")[2], server.token
         async with visit(browser, server) as person:
             page = person.page
@@ -81,12 +83,25 @@ async def test_a_server_that_dies_and_comes_back_is_picked_up_where_it_was(brows
             await person.start(tmp_path)
             await person.say("before it dies")
             await person.sees("mock: before it dies")
+            desk = Desk(person)
+            await page.get_by_role("button", name="Workspace", exact=True).click()
+            await desk.tab("Terminals")
+            await page.get_by_role("button", name="Open a shell here").click()
+            await desk.type("kept=alive; echo rea''dy")
+            await desk.shows("ready")
             person.outages = True
             server.process.kill()
             server.process.wait()
             await expect(page.get_by_text("The server cannot be reached.")).to_be_visible()
             await person.picture("disconnected")
-            with running_server(tmp_path, "--port", port, "--token", token):
+            with running_server(tmp_path, "--port", port, "--token", token, env=env):
+                await expect(page.locator(".terminal-state")).to_have_count(0)
+                await desk.type("echo still $kept")
+                await desk.shows("still alive")
+                await page.get_by_role("button", name="End Shell 1").click()
+                await page.get_by_role("dialog").get_by_role("button", name="End terminal").click()
+                await expect(page.get_by_text("No terminal is open in this folder.")).to_be_visible()
+                await page.get_by_role("button", name="Close the panel").click()
                 await expect(page.get_by_text("Connected", exact=True)).to_be_visible()
                 await person.say("after it came back")
                 await person.sees("mock: after it came back")

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from footplate.chat.drawing.asking import draw_plan
 from footplate.chat.drawing.final import draw_final
 from footplate.chat.drawing.markdown import render_markdown
 from footplate.chat.drawing.progress import (
@@ -175,6 +176,25 @@ def test_progress_has_header_body_and_footer_with_blank_lines_between() -> None:
     assert draw_progress(progress).text == (
         "working · claude · 1m 05s · step 2 · $0.50\n\n✓ one\n✓ two\n\nctx: p @b\nclaude --resume x"
     )
+
+
+def test_where_nothing_can_be_edited_progress_is_its_last_step_and_no_clock_changes_it() -> None:
+    def steady(seconds: float, *titles: str) -> str:
+        actions = tuple(action("note", title) for title in titles)
+        return draw_progress(
+            Progress(label="waiting for you", engine="claude", seconds=seconds, actions=actions, steady=True)
+        ).text
+
+    assert steady(1, "one", "two") == steady(99, "one", "two") == "working · claude · ✓ two"
+    assert steady(1) == "working · claude"
+
+
+def test_a_long_plan_without_files_comes_whole_in_parts() -> None:
+    plan = "\n".join(f"- step {number}" for number in range(300))
+    parts = draw_plan(plan, 1000)
+    assert len(parts) > 2
+    assert all(units(part.text) <= 1000 for part in parts)
+    assert "\n".join(part.text for part in parts) == plan
 
 
 def test_an_engine_that_cannot_ask_says_so_in_the_header() -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+
+import pytest
 
 from footplate.chat.inbox.intake import Handler, Intake
 from footplate.chat.inbox.letters import Letters
@@ -145,3 +148,19 @@ async def test_an_update_that_fails_does_not_stand_in_the_way() -> None:
         await bots.person(ME).write("good")
         async with polling(bots, MemoryStore(), handle):
             await heard.until(lambda: heard.texts == ["good"])
+
+
+async def test_after_a_long_silence_lower_numbers_are_new_also_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = MemoryStore()
+    letters = Letters(store, "telegram/1", anew_s=3600)
+    assert await letters.take_in([Update(update_id=900)]) == [Update(update_id=900)]
+    assert await letters.take_in([Update(update_id=5)]) == []
+    assert letters.taken == 900
+    later = time.time() + 3601
+    monkeypatch.setattr("footplate.chat.inbox.letters.time.time", lambda: later)
+    assert letters.taken == 0
+    assert await letters.take_in([Update(update_id=5)]) == [Update(update_id=5)]
+    assert letters.taken == 5
+    again = Letters(store, "telegram/1")
+    await again.load()
+    assert again.taken == 5

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from footplate.errors import CursorLost, InvalidValue, LockHeld, StoreClosed, StoreFailed
+from footplate.errors import CursorLost, InvalidValue, LockHeld, StoreClosed, StoreError, StoreFailed
 from footplate.events import model as m
 from footplate.events.ids import SessionId
 from footplate.store.base import Store
@@ -22,6 +22,7 @@ from footplate.store.conformance.scene import OTHER, SESSION, ManualClock, begin
 from footplate.store.memory import MemoryStore
 from footplate.store.projection import RequestRow, SessionRow
 from footplate.store.sqlite import SqliteStore, heads, journal, transaction
+from footplate.store.sqlite.vacuum import vacuum
 from footplate.store.values import Frame, Lease, Message, RetentionPolicy
 from tests.unit.store.events import EVENTS, number
 
@@ -217,6 +218,25 @@ async def test_deleting_gives_space_back_in_small_steps(tmp_path: Path) -> None:
         assert steps >= 5
         assert await store.backup(tmp_path / "slim") < full / 3
         assert (await store.check(), await store.last_seq(OTHER)) == ((), 5)
+
+
+async def test_a_vacuum_makes_the_file_as_small_as_what_it_holds(tmp_path: Path) -> None:
+    async with await SqliteStore.open(tmp_path) as store:
+        await begin(store, 5, session=OTHER)
+        await begin(store)
+        await store.append_frames(SESSION, [Frame(seq=1, raw=b"x" * 3_000, time=1.0) for _ in range(200)])
+        await store.delete_session(SESSION)
+        while (await store.retain(RetentionPolicy())).more:
+            pass
+        with pytest.raises(LockHeld, match="another Footplate"):
+            vacuum(tmp_path)
+    done = vacuum(tmp_path)
+    assert done.after < done.before / 2
+    assert done.after == (tmp_path / "store.db").stat().st_size
+    async with await SqliteStore.open(tmp_path) as store:
+        assert (await store.check(), await store.last_seq(OTHER)) == ((), 5)
+    with pytest.raises(StoreError, match="nowhere"):
+        vacuum(tmp_path / "nowhere")
 
 
 async def test_an_import_cut_short_leaves_nothing(tmp_path: Path) -> None:

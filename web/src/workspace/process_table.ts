@@ -10,9 +10,14 @@ const LOOK_MS = 2_000;
 export const processes = signal<readonly ChildInfo[] | null>(null);
 export const tableProblem = signal<unknown>(null);
 
+/** Counts what was changed here: an answer that was on its way meanwhile is older than that, and not believed. */
+let changes = 0;
+
 export async function lookAtProcesses(): Promise<void> {
+  const before = changes;
   try {
     const found = (await api.processes()).processes;
+    if (changes !== before) return;
     processes.value = [...found].sort((one, other) => other.createdAtMs - one.createdAtMs);
     tableProblem.value = null;
   } catch (problem) {
@@ -21,11 +26,13 @@ export async function lookAtProcesses(): Promise<void> {
 }
 
 export function putProcess(info: ChildInfo): void {
+  changes += 1;
   const others = (processes.value ?? []).filter((each) => each.id !== info.id);
   processes.value = [info, ...others].sort((one, other) => other.createdAtMs - one.createdAtMs);
 }
 
 export function dropProcess(id: string): void {
+  changes += 1;
   processes.value = (processes.value ?? []).filter((each) => each.id !== id);
 }
 

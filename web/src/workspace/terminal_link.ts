@@ -34,6 +34,8 @@ export class TerminalLink {
   private timer = 0;
   private waiting = 0;
   private closed = false;
+  /** What was typed before the line was there; null from then on. */
+  private early: string | null = "";
   private readonly forget: () => void;
 
   constructor(
@@ -53,8 +55,10 @@ export class TerminalLink {
     this.socket?.close(1000);
   }
 
+  /** Keys. Those of somebody who types before the line is there for the first time are not lost. */
   send(data: string): void {
-    this.tell({ type: "input", data });
+    if (this.early === null) this.tell({ type: "input", data });
+    else this.early += data;
   }
 
   /** Bytes that are no text, as some mouse reports are. */
@@ -114,6 +118,9 @@ export class TerminalLink {
       this.wait = FIRST_WAIT_MS;
       const { cols, rows } = this.handlers.size();
       this.resize(cols, rows);
+      const early = this.early;
+      this.early = null;
+      if (early) this.send(early);
     } else if (told.type === "exit") {
       this.exitCode.value = told.exitCode;
       this.state.value = "ended";

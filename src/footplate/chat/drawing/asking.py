@@ -8,7 +8,7 @@ import msgspec
 
 from footplate.chat.drawing.diff import draw_diff
 from footplate.chat.drawing.markdown import render_markdown
-from footplate.chat.drawing.rich import Rich, concat, join, plain, span, trim
+from footplate.chat.drawing.rich import Rich, concat, join, plain, span, split, trim
 from footplate.chat.drawing.words import answer_words, flat, shorten
 from footplate.chat.model import Button, Content, Keyboard
 from footplate.chat.reading.asking import ACCEPT_EDITS, Dialogue, current_question
@@ -42,6 +42,11 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 def is_long_plan(request: Request) -> bool:
     """Whether the plan does not fit into the message and comes as a file, too."""
     return request.kind == "plan" and len(request.plan) > MOST_TEXT
+
+
+def draw_plan(plan: str, limit: int) -> tuple[Content, ...]:
+    """The whole plan as messages, where it cannot be a file."""
+    return tuple(Content(text=part.text, entities=part.entities) for part in split(render_markdown(plan), limit))
 
 
 def draw_request(asked: Asked, sealer: Sealer) -> Content:

@@ -7,9 +7,7 @@ import time
 from functools import partial
 from typing import Final
 
-from footplate.chat.drawing.asking import Asked, draw_request, is_long_plan
-from footplate.chat.drawing.markdown import render_markdown
-from footplate.chat.drawing.rich import split
+from footplate.chat.drawing.asking import Asked, draw_plan, draw_request, is_long_plan
 from footplate.chat.drawing.words import flat, shorten
 from footplate.chat.model import Content, Place
 from footplate.chat.reading.asking import Dialogue
@@ -108,9 +106,8 @@ class RequestBoard:
             return
         quiet = Place(chat=place.chat, topic=place.topic, silent=True)
         if not self._kit.transport.capabilities.files:
-            for number, part in enumerate(split(render_markdown(view.request.plan), self._kit.text_limit)):
-                words = Content(text=part.text, entities=part.entities)
-                await self._kit.outbox.put(f"{key}/{number}" if number else key, quiet, words, urgent=True)
+            for number, part in enumerate(draw_plan(view.request.plan, self._kit.text_limit)):
+                await self._kit.outbox.put(f"{key}/{number}" if number else key, quiet, part, urgent=True)
             return
         path = await self._kit.outgoing("plan.md", view.request.plan.encode())
         await self._kit.outbox.put(key, quiet, Content(text="the whole plan"), urgent=True, document=str(path))

@@ -1,7 +1,8 @@
-"""`footplate store`: back up, check, tidy, export and import what sessions have left."""
+"""`footplate store`: back up, check, tidy, shrink, export and import what sessions have left."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from collections.abc import Awaitable, Callable
@@ -17,6 +18,8 @@ from footplate.interfaces.cli.failing import FAILED, guarded_run
 from footplate.interfaces.cli.sizes import render_size
 from footplate.interfaces.cli.working import working
 from footplate.store.sqlite import SqliteStore
+from footplate.store.sqlite.vacuum import Vacuumed
+from footplate.store.sqlite.vacuum import vacuum as write_vacuum
 from footplate.store.values import Retained, RetentionPolicy
 
 T = TypeVar("T")
@@ -142,6 +145,27 @@ def tidy(closed_days: float | None, as_json: bool) -> None:
     removed = msgspec.structs.replace(_with_store("removing", all_steps), more=False)
     facts = {name: getattr(removed, name) for name in Retained.__struct_fields__ if name != "more"}
     _say(facts, ", ".join(f"{count} {name}" for name, count in facts.items()) + " removed", as_json=as_json)
+
+
+@store_group.command("vacuum")
+@as_json_option
+def vacuum(as_json: bool) -> None:
+    """Write the file anew, as small as what it holds. Takes as much free space as it has, for a while.
+
+    \b
+    Example:
+      footplate store vacuum
+    """
+
+    async def write_anew() -> Vacuumed:
+        folder = data_folder(os.environ) / "store"
+        await (await SqliteStore.open(folder)).close()  # made, or brought to this version, like for any other command
+        async with working("writing the store anew", lambda: ""):
+            return await asyncio.to_thread(write_vacuum, folder)
+
+    done = guarded_run(write_anew)
+    text = f"{render_size(done.before)} before, {render_size(done.after)} now"
+    _say(msgspec.structs.asdict(done), text, as_json=as_json)
 
 
 def _size(path: Path) -> str:
