@@ -17,7 +17,7 @@ COMMANDS: Final = frozenset(
         "api",
         "attach",
         "chat",
-        "completion",
+        "completions",
         "config",
         "credentials",
         "daemon",
