@@ -63,7 +63,8 @@ def service_packages() -> dict[str, str]:
     """Every library that the service needs, with those that they need, at the versions of the suite."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     pins = _pins()
-    waiting = [_needed(each) for each in (*project["dependencies"], *project["optional-dependencies"]["push"])]
+    extras = project["optional-dependencies"]
+    waiting = [_needed(each) for each in (*project["dependencies"], *extras["push"], *extras["otel"])]
     found: dict[str, str] = {}
     while waiting:
         name = waiting.pop()

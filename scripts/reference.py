@@ -21,6 +21,7 @@ from footplate.config.agents import AgentsSettings
 from footplate.config.chat import TopicSettings, TransferSettings, TransportSettings, VoiceSettings
 from footplate.config.machine import FilesSettings, ProcessesSettings
 from footplate.config.notify import Hook
+from footplate.config.otel import OtelSettings
 from footplate.config.projects import ProjectSettings
 from footplate.config.push import PushSettings
 from footplate.config.rules import Rule
@@ -164,6 +165,8 @@ def render_settings() -> str:
         *_settings_table(Hook),
         "\n## `[push]`: notifications in browsers\n",
         *_settings_table(PushSettings),
+        "\n## `[otel]`: traces for OpenTelemetry\n",
+        *_settings_table(OtelSettings),
         "\n## `[files]`\n",
         *_settings_table(FilesSettings),
         "\n## `[processes]`\n",

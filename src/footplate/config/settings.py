@@ -20,6 +20,7 @@ from footplate.config.agents import AgentsSettings
 from footplate.config.chat import TransportSettings
 from footplate.config.machine import FilesSettings, ProcessesSettings
 from footplate.config.notify import Hook
+from footplate.config.otel import OtelSettings
 from footplate.config.places import settings_file
 from footplate.config.projects import ProjectSettings, alias_problem
 from footplate.config.push import PushSettings
@@ -107,6 +108,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         tuple[Hook, ...], Meta(description="whom to tell when a session needs you, finished, failed: `[[notify]]`")
     ] = ()
     push: Annotated[PushSettings, Meta(description="`[push]`, see below")] = PushSettings()
+    otel: Annotated[OtelSettings, Meta(description="`[otel]`, see below")] = OtelSettings()
     files: Annotated[FilesSettings, Meta(description="`[files]`, see below")] = FilesSettings()
     processes: Annotated[ProcessesSettings, Meta(description="`[processes]`, see below")] = ProcessesSettings()
     acp: Annotated[AcpSettings, Meta(description="`[acp]`, see below")] = AcpSettings()

@@ -15,6 +15,7 @@ from footplate.host.process import Keeper
 from footplate.host.sweep import Reaped, collect_leftovers, read_records
 from footplate.runtime.hub import Hub
 from footplate.runtime.services import Services
+from footplate.runtime.tracing.opening import Reader, open_traces
 from footplate.store.sqlite import SqliteStore
 
 STORE = "store"
@@ -77,14 +78,17 @@ async def open_service(environ: Mapping[str, str], settings: Settings, *, keep: 
     """
     data = data_folder(environ)
     async with AsyncExitStack() as stack:
+        traces = await stack.enter_async_context(open_traces(settings.otel))
         store = await stack.enter_async_context(await SqliteStore.open(data / STORE))
         found = await asyncio.to_thread(keeps_agents, data)
         if found or (keep and settings.runtime.reattach_grace_s > 0):
-            service = await _open_kept(stack, store, environ, settings, data)
+            service = await _open_kept(stack, store, environ, settings, data, traces)
         else:
             reaped = await asyncio.to_thread(collect_leftovers, data)
             keeper = await stack.enter_async_context(Keeper.start(state_dir=data))
             services = Services(store, keeper, settings=settings, environ=environ, data=data)
+            if traces is not None:
+                services.bulletin.subscribe(traces)
             hub = await stack.enter_async_context(Hub.open(services))
             await hub.take_up_left()
             service = Service(hub, services, data, reaped=reaped)
@@ -97,11 +101,18 @@ def keeps_agents(data: Path) -> bool:
 
 
 async def _open_kept(
-    stack: AsyncExitStack, store: SqliteStore, environ: Mapping[str, str], settings: Settings, data: Path
+    stack: AsyncExitStack,
+    store: SqliteStore,
+    environ: Mapping[str, str],
+    settings: Settings,
+    data: Path,
+    traces: Reader | None,
 ) -> Service:
     runtime = settings.runtime
     keepers = await Keepers.open(data, grace_s=runtime.reattach_grace_s, spool_limit=runtime.spool_mb * 1024 * 1024)
     services = Services(store, keepers, settings=settings, environ=environ, data=data, keepers=keepers)
+    if traces is not None:
+        services.bulletin.subscribe(traces)
     hub = Hub(services)
     hub.leaving = True
     service = Service(hub, services, data, reaped=keepers.reaped)

@@ -1,0 +1,1 @@
+"""Traces of what agents do: stored events become spans, and those go to a collector, where the settings name one."""
