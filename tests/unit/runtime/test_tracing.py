@@ -224,6 +224,20 @@ def test_a_turn_under_way_at_a_restart_is_begun_anew_under_the_same_ids(cut: int
     assert waited in ([], [2.0] if cut < 5 else [None])
 
 
+def test_an_end_without_a_beginning_is_left_out_of_a_turn_that_was_seen_from_its_start() -> None:
+    events = _asked()
+    del events[3:5]
+    assert [span.name for span in _spans(_stored(events))] == ["invoke_agent claude"]
+
+
+@pytest.mark.parametrize("last", [m.SessionClosed(), m.EngineDetached(reason="idle")])
+def test_a_session_that_is_over_or_asleep_leaves_nothing_in_memory(last: m.Event) -> None:
+    translator = SpanTranslator()
+    for envelope in _stored([*_asked(), last, m.StateChanged(state="parked")]):
+        translator.feed(envelope)
+    assert translator._sessions == {}
+
+
 @given(LOGS)
 def test_whatever_comes_nothing_raises_and_every_span_can_be_sent(log: Log) -> None:
     for span in _spans(list(log), include_text=True):

@@ -3,7 +3,8 @@
 Pure: no clock, no I/O; times are those of the events. Names follow the semantic conventions for generative AI where
 those have one, else they begin with `footplate.`. A turn that was under way when this process began is begun anew: its
 span starts with the first event that is seen of it and says `footplate.taken_over`. Ids are made from the names of
-session, turn, call and request, so what the process before has exported hangs under it.
+session, turn, call and request, so what the process before has exported hangs under it. What is asked or ends outside
+a turn, and has not begun in it, is left out.
 """
 
 from __future__ import annotations
@@ -69,9 +70,7 @@ class SpanTranslator:
     def feed(self, envelope: m.Envelope) -> tuple[Span, ...]:
         """The spans that end with this event."""
         event = envelope.event
-        session = self._sessions.get(envelope.session)
-        if session is None:
-            session = self._sessions[envelope.session] = _Session()
+        session = self._sessions.pop(envelope.session, None) or _Session()
         match event:
             case m.SessionOpened() | m.EngineAttached():
                 session.engine = event.engine
@@ -79,12 +78,12 @@ class SpanTranslator:
             case m.ModelChanged():
                 session.model = event.model
             case m.SessionClosed():
-                del self._sessions[envelope.session]
                 return ()
             case m.EngineDetached() if session.turn is None:
-                del self._sessions[envelope.session]  # the next process of it says again what it is
-                return ()
+                return ()  # the next process of it says again what it is
         turn = _find_turn(session, envelope)
+        if session.engine or session.model or turn is not None:
+            self._sessions[envelope.session] = session
         if turn is None:
             return ()
         if isinstance(event, m.TurnEnded):
@@ -105,13 +104,13 @@ class SpanTranslator:
             case m.ToolUpdated() if event.call in turn.calls:
                 self._tell(turn.calls[event.call].attributes, "gen_ai.tool.call.arguments", event.input)
             case m.ToolEnded():
-                return (self._end_call(turn, event, at),)
+                return self._end_call(turn, event, at)
             case m.RequestOpened():
                 self._open_request(turn, event, at)
             case m.RequestAnswered():
-                _answer_request(_find_request(turn, event.request), event, at)
+                _answer_request(turn, event, at)
             case m.RequestApplied() | m.RequestRejected() | m.RequestWithdrawn() | m.RequestUnanswered():
-                return (_end_request(turn, event, at),)
+                return _end_request(turn, event, at)
             case _:
                 self._note(turn, event, at)
         return ()
@@ -161,20 +160,19 @@ class SpanTranslator:
         self._tell(span.attributes, "footplate.tool.title", event.title)
         self._tell(span.attributes, "gen_ai.tool.call.arguments", event.input)
 
-    def _end_call(self, turn: _Turn, event: m.ToolEnded, at: float) -> Span:
+    def _end_call(self, turn: _Turn, event: m.ToolEnded, at: float) -> tuple[Span, ...]:
         span = turn.calls.pop(event.call, None)
         if span is None:
-            attributes: Attributes = {
-                "gen_ai.operation.name": "execute_tool",
-                "gen_ai.tool.call.id": event.call,
-                TAKEN_OVER: True,
-            }
+            if not turn.taken_over or event.call in turn.known:
+                return ()
+            turn.known.add(event.call)
+            attributes: Attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.call.id": event.call}
             span = _begin_anew(turn, "execute_tool", turn.call_id(event.call), attributes)
         span.attributes |= {"footplate.tool.ok": event.ok, "footplate.tool.outcome": event.outcome}
         if not event.ok:
             span.attributes["error.type"] = event.outcome
         self._tell(span.attributes, "gen_ai.tool.call.result", event.content)
-        return span.end(at, error=None if event.ok else event.outcome)
+        return (span.end(at, error=None if event.ok else event.outcome),)
 
     # -------------------------------------------------------------------------------------------- requests
 
@@ -263,20 +261,28 @@ def _begin_turn(envelope: m.Envelope, turn: TurnId, *, taken_over: bool) -> _Tur
 def _begin_anew(turn: _Turn, name: str, own: int, attributes: Attributes) -> OpenSpan:
     """Something of which only the end was seen: it has the beginning and the place of its turn."""
     return OpenSpan(
-        name=name, trace=turn.span.trace, id=own, parent=turn.span.id, start=turn.span.start, attributes=attributes
+        name=name,
+        trace=turn.span.trace,
+        id=own,
+        parent=turn.span.id,
+        start=turn.span.start,
+        attributes={**attributes, TAKEN_OVER: True},
     )
 
 
-def _find_request(turn: _Turn, request: RequestId) -> OpenSpan:
+def _find_request(turn: _Turn, request: RequestId) -> OpenSpan | None:
+    """The span of a request that is open; begun anew where its beginning may not have been seen."""
     span = turn.requests.get(request)
-    if span is None:
-        attributes: Attributes = {"footplate.request.id": request, TAKEN_OVER: True}
+    if span is None and turn.taken_over:
         own = span_id(turn.span.trace, "request", request)
-        span = turn.requests[request] = _begin_anew(turn, "request", own, attributes)
+        span = turn.requests[request] = _begin_anew(turn, "request", own, {"footplate.request.id": request})
     return span
 
 
-def _answer_request(span: OpenSpan, event: m.RequestAnswered, at: float) -> None:
+def _answer_request(turn: _Turn, event: m.RequestAnswered, at: float) -> None:
+    span = _find_request(turn, event.request)
+    if span is None:
+        return
     span.attributes |= _without_empty({
         "footplate.request.answer": type(event.answer).__name__.lower(),
         "footplate.request.surface": event.surface,
@@ -285,12 +291,14 @@ def _answer_request(span: OpenSpan, event: m.RequestAnswered, at: float) -> None
         span.attributes["footplate.request.waited_s"] = max(0.0, at - span.start)
 
 
-def _end_request(turn: _Turn, event: RequestEnd, at: float) -> Span:
+def _end_request(turn: _Turn, event: RequestEnd, at: float) -> tuple[Span, ...]:
     span = _find_request(turn, event.request)
+    if span is None:
+        return ()
     del turn.requests[event.request]
     outcome = ENDS[type(event)]
     span.attributes["footplate.request.outcome"] = outcome
-    return span.end(at, error="rejected" if outcome == "rejected" else None)
+    return (span.end(at, error="rejected" if outcome == "rejected" else None),)
 
 
 def _usage_attributes(usage: Usage | None) -> Attributes:
