@@ -71,8 +71,10 @@ async def test_with_the_collector_down_the_server_works_says_so_once_and_stops_i
         before = time.monotonic()
         assert server.stop() == 0
         assert time.monotonic() - before < 20
-        told = [line for line in server.lines if "collector" in line or "opentelemetry" in line]
+        told = [line for line in server.lines if "level=" in line]
         assert len(told) == 1, server.output
+        assert "the collector took no traces" in told[0]
+        assert "refused" in told[0]
 
 
 def test_switched_on_without_the_extra_it_refuses_to_start_and_says_what_to_install(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ class Traces:
         sent = asyncio.Event()
 
         def finish() -> None:
-            self._processor.shutdown()
+            self._processor.shutdown()  # type: ignore[no-untyped-call]
             self._exporter.let_go()
             with suppress(RuntimeError):  # nobody waits any more, and the loop is gone
                 loop.call_soon_threadsafe(sent.set)
@@ -114,7 +114,7 @@ class _ToldOnce(SpanExporter):
         """Send no more; a try that waits for the next is given up."""
         if not self._ended:
             self._ended = True
-            self._inner.shutdown()
+            self._inner.shutdown()  # type: ignore[no-untyped-call]
 
     def give_up(self) -> None:
         """It took too long: what waits is not sent."""
