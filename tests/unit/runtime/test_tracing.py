@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 
 from footplate.config.otel import OtelSettings
 from footplate.config.settings import load_settings
@@ -238,6 +238,7 @@ def test_a_session_that_is_over_or_asleep_leaves_nothing_in_memory(last: m.Event
     assert translator._sessions == {}
 
 
+@settings(max_examples=40, deadline=None, database=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(LOGS)
 def test_whatever_comes_nothing_raises_and_every_span_can_be_sent(log: Log) -> None:
     for span in _spans(list(log), include_text=True):
