@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import shutil
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
+from footplate.testing.collector import ScriptedCollector
 from footplate.testing.messages import script, tool
 from tests.e2e.server import RunningServer, running_server
 from tests.e2e.world import World, processes_with, wait_until_gone
@@ -28,9 +30,18 @@ def reach(server: RunningServer) -> httpx.AsyncClient:
     return httpx.AsyncClient(base_url=server.url, headers=headers, timeout=60, trust_env=False)
 
 
+@pytest.fixture
+def collector() -> Iterator[ScriptedCollector]:
+    """Takes the traces of both servers."""
+    with ScriptedCollector.start() as made:
+        yield made
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-async def test_a_request_is_answered_at_the_next_server(world: World, tmp_path: Path, number: signal.Signals) -> None:
-    env = {**world.env, **LIVES_ON}
+async def test_a_request_is_answered_at_the_next_server(
+    world: World, tmp_path: Path, number: signal.Signals, collector: ScriptedCollector
+) -> None:
+    env = {**world.env, **LIVES_ON, "FOOTPLATE__OTEL__ENDPOINT": collector.url}
     with running_server(tmp_path, "--token", TOKEN, env=env) as first:
         async with reach(first) as client:
             session = (await post(client, "/api/sessions", 201, engine="claude", cwd=str(world.work)))["id"]
@@ -51,6 +62,11 @@ async def test_a_request_is_answered_at_the_next_server(world: World, tmp_path: 
         assert second.stop() == 0
     assert (world.work / "runs").read_text() == "ran\n"
     wait_until_gone(str(tmp_path))
+    (turn,) = (span for span in collector.spans if not span.parent)
+    assert (turn.name, turn.attributes["footplate.taken_over"]) == ("invoke_agent claude", True)
+    below = {span.name: span.attributes for span in collector.spans if span.parent == turn.id}
+    assert below["request"]["footplate.request.outcome"] == "applied"
+    assert below["execute_tool"]["footplate.tool.ok"] is True
 
 
 MOCK = {**LIVES_ON, "FOOTPLATE__ENGINES__MOCK__FORM": "stdio", "FOOTPLATE__HTTP__STOP_S": "1"}
