@@ -19,6 +19,8 @@ from tests.chat.bench import GROUP, ME, Bench, answered, asked
 ROOT = Path(__file__).resolve().parent.parent.parent
 SOURCE = ROOT / "src" / "footplate"
 MODULES = sorted([*(SOURCE / "chat").rglob("*.py"), *(SOURCE / "interfaces" / "telegram").rglob("*.py")])
+SETTINGS_OF_AGENTS = "footplate.engines.commands"
+"""Which agents there are, for the command that starts a bridge: it names none of them."""
 MEMORY_KB = 60_000
 IMPORT_S = 0.150
 
@@ -123,8 +125,9 @@ def test_no_module_is_long_no_function_is_long_and_no_room_knows_an_engine() -> 
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (node.end_lineno or 0) - node.lineno > 60:
                 long_functions.append(f"{path.name}:{node.name}")
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("footplate.engines"):
-                strangers.append(f"{path.name} imports {node.module}")
+            module = (node.module or "") if isinstance(node, ast.ImportFrom) else ""
+            if module.startswith("footplate.engines") and module != SETTINGS_OF_AGENTS:
+                strangers.append(f"{path.name} imports {module}")
     assert (long_modules, long_functions, strangers) == ([], [], [])
 
 

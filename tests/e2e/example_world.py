@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import select
 import signal
 import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -29,7 +30,7 @@ from footplate.testing.messages import ScriptedMessages
 from tests.e2e.warm import warm_footplate
 from tests.e2e.world import ROOT, wait_until_gone
 
-PATIENCE_S = 60.0
+PATIENCE_S = 30.0
 SETTINGS = 'default_engine = "mock"\n[projects.shop]\npath = "{home}/src/shop"\n'
 ACP = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}\n'
 
@@ -39,6 +40,53 @@ class Ended(msgspec.Struct, frozen=True):
 
     code: int
     output: str
+
+
+class Telling:
+    """What a process prints, read for so long and no longer, whoever else holds the pipe."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self._deadline = time.monotonic() + PATIENCE_S
+        self._seen = bytearray()
+
+    def give(self, text: str) -> None:
+        """All of its input."""
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError), self._process.stdin as stream:
+            stream.write(text.encode())
+
+    def tells(self, cue: str) -> bool:
+        """Read on until a whole line has the cue; false if none came."""
+        while cue.encode() not in self._seen.rpartition(b"\n")[0]:
+            if not self._more():
+                return False
+        return True
+
+    def end(self) -> Ended:
+        """Read on to its end; one that does not end is killed, and its output says so."""
+        while self._more():
+            pass
+        try:
+            code = self._process.wait(max(0.1, self._deadline - time.monotonic()))
+            return Ended(code, self._seen.decode())
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return Ended(-signal.SIGKILL, f"{self._seen.decode()}\n(it did not end within {PATIENCE_S:g} s)")
+
+    def kill(self) -> None:
+        """With all of its group, if it runs."""
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+    def _more(self) -> bool:
+        assert self._process.stdout is not None
+        left = max(0.0, self._deadline - time.monotonic())
+        if not select.select([self._process.stdout], [], [], left)[0]:
+            return False
+        some = os.read(self._process.stdout.fileno(), 65536)
+        self._seen += some
+        return bool(some)
 
 
 class Place:
@@ -80,42 +128,23 @@ class Place:
 
     def run(self, line: str, given: str = "", cue: str = "", then: Callable[[], int] | None = None) -> Ended:
         """Run a line by a shell to its end; once the cue is seen in its output, what `then` does and which signal."""
-        process = subprocess.Popen(
+        with subprocess.Popen(
             ["/bin/bash", "-c", f"exec {line}" if cue else line],
             env=self.env,
             cwd=self.work,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            text=True,
             start_new_session=True,
-        )
-        if not cue:
+        ) as process:
+            telling = Telling(process)
             try:
-                output, _ = process.communicate(given, timeout=PATIENCE_S)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGTERM)
-                output, _ = process.communicate(timeout=PATIENCE_S)
-                output += "\n(it did not end)"
-            return Ended(process.returncode, output)
-        assert process.stdin is not None
-        assert process.stdout is not None
-        with process, process.stdout as stream:
-            seen = ""
-            process.stdin.write(given)
-            process.stdin.close()
-            alarm = threading.Timer(PATIENCE_S, process.kill)
-            alarm.start()
-            while cue not in seen and (some := stream.readline()):
-                seen += some
-            number = then() if then is not None and cue in seen else 0
-            if number:
-                process.send_signal(number)
-            seen += stream.read()
-            code = process.wait()
-            alarm.cancel()
-            alarm.join()
-        return Ended(code, seen)
+                telling.give(given)
+                if cue and telling.tells(cue) and then is not None and (number := then()):
+                    process.send_signal(number)
+                return telling.end()
+            finally:
+                telling.kill()
 
 
 class ServedPlace(Place):
@@ -213,7 +242,7 @@ def bots() -> Iterator[tuple[ScriptedBots, Callable[[], int]]]:
         yield made[0], write
     finally:
         loop.call_soon_threadsafe(over.set)
-        thread.join()
+        thread.join(PATIENCE_S)
         loop.close()
 
 

@@ -377,7 +377,8 @@ async def test_a_tool_inside_our_process_and_a_hook_of_ours_are_called(world: Wo
 async def test_mode_model_and_effort_are_changed_and_what_cannot_be_is_refused_in_words(world: World) -> None:
     async with talk(world) as live:
         config = await live.see(m.ConfigChanged)
-        modes, models, efforts = (option.values for option in config.options)
+        offered = {option.id: option.values for option in config.options}
+        modes, models, efforts = offered["mode"], offered["model"], offered["effort"]
         assert "bypassPermissions" not in {mode.value for mode in modes}
         assert {"default", "sonnet", "haiku"} <= {model.value for model in models}
         assert [effort.value for effort in efforts] == ["low", "medium", "high", "xhigh", "max"]

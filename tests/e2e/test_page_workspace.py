@@ -78,6 +78,7 @@ async def test_a_session_is_looked_into_from_its_workspace(browser: Browser, tmp
             await _edit(person, work)
             await _arrange(person, work)
             await _commit(person, git)
+            await _branch_off(person, work)
             await _look_at_changes(person, work)
             person.excuse("412")
             address = person.page.url.removeprefix(server.url)
@@ -246,6 +247,34 @@ async def _commit(person: Visit, git: Git) -> None:
     await expect(log.locator(".diff")).to_have_count(3)
     await expect(log.get_by_text("Not text: nothing to compare.").first).to_be_visible()
     await expect(page.get_by_role("region", name="Worktrees")).to_contain_text("this one")
+
+
+async def _branch_off(person: Visit, work: Path) -> None:
+    """A repository with a short name: a branch gets a folder of its own, a session may begin there, it goes again."""
+    page = person.page
+    trees = page.get_by_role("region", name="Worktrees")
+    await expect(trees).to_contain_text("footplate init NAME")
+    head = {"authorization": f"Bearer {person.server.token}"}
+    named = await page.request.post(
+        f"{person.server.url}/api/projects", headers=head, data={"alias": "shop", "path": str(work)}
+    )
+    assert named.ok, await named.text()
+    await page.reload()
+    await trees.get_by_role("button", name="New worktree").click()
+    await page.get_by_role("textbox", name="Branch").fill("summer sale")
+    await page.get_by_role("button", name="Make").click()
+    await expect(page.get_by_role("alert").filter(has_text="summer sale")).to_be_visible()
+    await page.get_by_role("textbox", name="Branch").fill("summer")
+    await page.get_by_role("button", name="Make").click()
+    dialog = page.get_by_role("dialog", name="New session")
+    await expect(dialog.get_by_label("Folder").first).to_have_value(re.compile("/summer$"))
+    await page.keyboard.press("Escape")
+    await expect(trees.get_by_role("listitem")).to_have_count(2)
+    await person.picture("workspace-worktrees")
+    await trees.get_by_role("button", name="Remove the worktree of summer").click()
+    await page.get_by_role("button", name="Remove", exact=True).click()
+    await expect(trees.get_by_role("listitem")).to_have_count(1)
+    person.excuse("400")
 
 
 async def _look_at_changes(person: Visit, work: Path) -> None:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+END_OF_ID = re.compile(r"\b[0-9A-HJKMNP-TV-Z]{8}\b")
+"""How lists name a session."""
 ID = re.compile(r"(?:req_)?[0-9A-HJKMNP-TV-Z]{26}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 FOLDER = re.compile(r"\S*/footplate-try-\w+")
 SPAN = re.compile(r"\b\d+(?:\.\d+)?s\b")
@@ -105,6 +107,14 @@ class Shell:
 
 def _steady(lines: list[str]) -> list[str]:
     """Lines without what differs from run to run, and without gaps that depend on how wide that is."""
-    for differs, word in ((TOOK, ""), (FOLDER, "FOLDER"), (ID, "ID"), (SPAN, "0s"), (STATE, "answered"), (GAP, "  ")):
+    for differs, word in (
+        (TOOK, ""),
+        (FOLDER, "FOLDER"),
+        (ID, "ID"),
+        (END_OF_ID, "ID"),
+        (SPAN, "0s"),
+        (STATE, "answered"),
+        (GAP, "  "),
+    ):
         lines = [differs.sub(word, line) for line in lines]
     return lines

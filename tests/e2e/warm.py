@@ -4,14 +4,16 @@
         subprocess.run("footplate version | cat", shell=True, env={"PATH": f"{bin}:/usr/bin:/bin"}, ...)
 
 The program in that folder hands its arguments, environment, folder and standard streams to the warm process, which
-forks; the fork is a process of its own that runs `footplate.main.main` on those streams. Signals are passed on, and the
-exit code comes back.
+forks; the fork is a process of its own that runs `footplate.main.main` on those streams. Signals are passed on
+from the first moment, and the exit code comes back. Who kills the program has killed the fork.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -24,7 +26,9 @@ from typing import NoReturn
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 STUB = """#!{python} -IS
-import json, os, signal, socket, sys
+import _thread, json, os, signal, socket, sys
+passed_on = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+signal.pthread_sigmask(signal.SIG_BLOCK, passed_on)
 door = socket.socket(socket.AF_UNIX)
 door.connect({path!r})
 call = json.dumps([sys.argv[1:], dict(os.environ), os.getcwd()]).encode()
@@ -33,10 +37,11 @@ door.sendall(call)
 for stream in (0, 1, 2):
     os.close(stream)
 pid = int.from_bytes(door.recv(4), "big")
-for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-    signal.signal(number, lambda number, _: os.kill(pid, number))
-code = door.recv(1)
-os._exit(code[0])
+def pass_on():
+    while True:
+        os.kill(pid, signal.sigwait(passed_on))
+_thread.start_new_thread(pass_on, ())
+os._exit(door.recv(1)[0])
 """
 
 
@@ -95,15 +100,25 @@ def _attend(door: socket.socket, streams: list[int], call: bytes) -> NoReturn:
         os._exit(_become(streams, *json.loads(call)) & 255)
     for stream in streams:
         os.close(stream)
-    door.sendall(pid.to_bytes(4, "big"))
+    with contextlib.suppress(OSError):
+        door.sendall(pid.to_bytes(4, "big"))
+    command = os.pidfd_open(pid)
+    if command not in select.select([door.fileno(), command], [], [])[0]:
+        os.kill(pid, signal.SIGKILL)  # the program is gone, and was not told to go
     _, status = os.waitpid(pid, 0)
     code = os.waitstatus_to_exitcode(status)
-    door.sendall(bytes((code if code >= 0 else 128 - code,)))
+    with contextlib.suppress(OSError):
+        door.sendall(bytes((code if code >= 0 else 128 - code,)))
     os._exit(0)
 
 
 def _become(streams: list[int], arguments: list[str], environ: dict[str, str], cwd: str) -> int:
-    """Run the command in this process; its exit code."""
+    """Run the command in this process; its exit code.
+
+    Ctrl-C is heard as from a terminal, also where the tests run in the background of a script: a shell has such a job
+    ignore it, every child inherits that, and what runs until Ctrl-C would run on.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     for wanted, given in enumerate(streams):
         os.dup2(given, wanted)
         os.close(given)

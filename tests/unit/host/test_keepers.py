@@ -432,7 +432,9 @@ async def test_nonsense_from_a_visitor_does_not_harm(data: Path) -> None:
     process = await keepers.spawn(kept("echo fine"))
     [record] = read_records(data)
     with socket.socket(socket.AF_UNIX) as visitor:
-        visitor.connect(str(data / "keepers" / f"{record.marker}.sock"))
+        folder = os.open(data / "keepers", os.O_RDONLY)  # the whole path may be too long for a socket's address
+        visitor.connect(f"/proc/self/fd/{folder}/{record.marker}.sock")
+        os.close(folder)
         for nonsense in (b"nonsense", b"[1]", b'"x"', b"{}", b'{"type": "close"}', b'{"type": "__init__"}'):
             visitor.sendall(len(nonsense).to_bytes(4, "big") + b"\0" + nonsense)
         assert await read_line(process) == "fine"

@@ -113,6 +113,9 @@ export const api = {
   gitLog: (path: string, limit: number, skip: number) => call<t.CommitList>("/api/git/log", { query: { path, limit, skip } }),
   gitBranches: (path: string) => call<t.BranchList>("/api/git/branches", { query: { path } }),
   worktrees: () => call<t.WorktreeList>("/api/worktrees", { query: { sizes: false } }),
+  makeWorktree: (body: t.NewWorktree) => call<t.Workplace>("/api/worktrees", { body }),
+  removeWorktree: (project: string, branch: string, force: boolean) =>
+    call<t.Worktree>("/api/worktrees", { method: "DELETE", query: { project, branch, force } }),
 
   sessions: (query: Partial<t.SessionsListQuery>) => call<t.SessionList>("/api/sessions", { query: { ...query } }),
   session: (id: string, signal?: AbortSignal) => call<t.SessionDetail>(at(id), { signal }),

@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import type { SessionInfo } from "../api/types";
 
 export type Overlay =
-  | { readonly name: "start"; readonly tab: "fresh" | "adopt" }
+  | { readonly name: "start"; readonly tab: "fresh" | "adopt"; readonly folder: string }
   | { readonly name: "rename"; readonly session: SessionInfo }
   | { readonly name: "confirm"; readonly text: string; readonly action: string; readonly done: () => void }
   | { readonly name: "ask"; readonly ask: Asking }
@@ -22,8 +22,8 @@ export interface Asking {
 
 export const overlay = signal<Overlay | null>(null);
 
-export const openStart = (tab: "fresh" | "adopt" = "fresh"): void => {
-  overlay.value = { name: "start", tab };
+export const openStart = (tab: "fresh" | "adopt" = "fresh", folder = ""): void => {
+  overlay.value = { name: "start", tab, folder };
 };
 
 export const closeOverlay = (): void => {

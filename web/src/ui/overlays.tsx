@@ -24,7 +24,7 @@ export function Overlays(): JSX.Element | null {
     case "ask":
       return <AskDialog ask={open.ask} />;
     case "start":
-      return <Lazy load={loadStart} props={{ tab: open.tab }} />;
+      return <Lazy load={loadStart} props={{ tab: open.tab, folder: open.folder }} />;
     case "palette":
       return <Lazy load={loadPalette} props={{}} />;
     case "help":

@@ -81,7 +81,8 @@ export function Composer({ session }: { session: OpenSession }): JSX.Element {
   };
 
   const add = async (list: Iterable<File>): Promise<void> => {
-    files.value = [...files.value, ...(await readFiles(list))];
+    const read = await readFiles(list);
+    files.value = [...files.value, ...read]; // as they are now: others may have been read meanwhile
   };
   const recall = (step: number): void => {
     const past = promptHistory.value;

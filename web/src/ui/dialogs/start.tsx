@@ -19,7 +19,7 @@ const words = texts.start;
 const lastEngine = remembered("last-engine", "");
 const lastFolder = remembered("last-folder", "");
 
-export default function StartDialog({ tab }: { tab: "fresh" | "adopt" }): JSX.Element {
+export default function StartDialog({ tab, folder }: { tab: "fresh" | "adopt"; folder: string }): JSX.Element {
   const [at, setAt] = useState(tab);
   const switcher = (
     <div class="switch" role="group" aria-label={words.title}>
@@ -30,18 +30,18 @@ export default function StartDialog({ tab }: { tab: "fresh" | "adopt" }): JSX.El
       ))}
     </div>
   );
-  return at === "fresh" ? <Fresh switcher={switcher} /> : <Adopt switcher={switcher} />;
+  return at === "fresh" ? <Fresh switcher={switcher} folder={folder} /> : <Adopt switcher={switcher} />;
 }
 
 function choiceOf(engine: EngineInfo | undefined, category: string): ConfigOption | undefined {
   return engine?.choices.find((option) => option.category === category || option.id === category);
 }
 
-function Fresh({ switcher }: { switcher: JSX.Element }): JSX.Element {
+function Fresh({ switcher, folder }: { switcher: JSX.Element; folder: string }): JSX.Element {
   const [engines, setEngines] = useState<readonly EngineInfo[]>([]);
   const [projects, setProjects] = useState<readonly ProjectInfo[]>([]);
   const [name, setName] = useState(lastEngine.value);
-  const [cwd, setCwd] = useState(lastFolder.value);
+  const [cwd, setCwd] = useState(folder || lastFolder.value);
   const [browsing, setBrowsing] = useState(false);
   const [model, setModel] = useState("");
   const [mode, setMode] = useState("");
@@ -58,7 +58,7 @@ function Fresh({ switcher }: { switcher: JSX.Element }): JSX.Element {
     });
     void attempt(api.projects()).then((list) => {
       setProjects(list?.projects ?? []);
-      if (!lastFolder.value && list?.projects[0]) setCwd(list.projects[0].cwd);
+      if (!folder && !lastFolder.value && list?.projects[0]) setCwd(list.projects[0].cwd);
     });
   }, []);
   const toAgents = (): void => {
