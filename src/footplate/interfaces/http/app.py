@@ -41,6 +41,7 @@ from typing import Final
 import msgspec
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
+from starlette.websockets import WebSocketDisconnect
 
 from footplate.errors import FootplateError
 from footplate.interfaces.http.api import Api
@@ -133,6 +134,8 @@ class App:
             answering = problem_response(error)
         except Gone:
             raise
+        except WebSocketDisconnect as error:  # the caller hung up as we did
+            raise Gone from error
         except Exception as error:
             log.exception("%s %s broke", visit.method, visit.scope["path"])
             answering = problem_response(error)
