@@ -19,7 +19,7 @@ from tests.e2e.hosted import Hosted
 from tests.e2e.killed import BASH, PLAN, QUESTION, ask, ask_and_die, runs, sound, until
 from tests.e2e.world import World, processes_with
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.both_versions]
+pytestmark = pytest.mark.timeout(300)
 
 ONE_CALL = script(tool("Bash", BASH), "It said: $LAST")
 TWO_CALLS = script(tool("Bash", BASH), tool("Bash", BASH), "It said: $LAST")

@@ -29,7 +29,6 @@ def conversation_of(view: SessionView) -> str:
     return view.resume.value
 
 
-@pytest.mark.both_versions
 async def test_an_agent_that_is_killed_beneath_a_living_service_leaves_its_request_open(world: World) -> None:
     async with Hosted.start(world) as hosted:
         session, request = await ask(hosted, ONE_CALL)
@@ -46,7 +45,6 @@ async def test_an_agent_that_is_killed_beneath_a_living_service_leaves_its_reque
     assert runs(world) == 1
 
 
-@pytest.mark.both_versions
 async def test_a_service_that_is_stopped_in_order_leaves_the_request_open(world: World) -> None:
     async with Hosted.start(world) as hosted:
         session, request = await ask(hosted, ONE_CALL)
@@ -107,7 +105,6 @@ async def test_a_person_may_end_it_unanswered(world: World, way: str) -> None:
     assert runs(world) == 0
 
 
-@pytest.mark.both_versions
 async def test_another_call_than_the_one_that_was_answered_is_asked_in_its_place(world: World) -> None:
     session, request = await ask_and_die(world, ONE_CALL)
     async with Hosted.start(world) as hosted:
@@ -126,7 +123,6 @@ async def test_another_call_than_the_one_that_was_answered_is_asked_in_its_place
     assert runs(world) == 0
 
 
-@pytest.mark.both_versions
 async def test_what_the_agent_has_passed_over_is_asked_for_in_words_and_answered_once(world: World) -> None:
     session, request = await ask_and_die(world, ONE_CALL)
     async with Hosted.start(world) as hosted:
@@ -182,7 +178,6 @@ async def test_a_conversation_that_somebody_else_has_open_is_left_alone(world: W
     assert runs(world) == 0
 
 
-@pytest.mark.both_versions
 async def test_a_refusal_is_written_down_where_the_rules_would_let_the_call_pass_by_now(world: World) -> None:
     session, request = await ask_and_die(world, ONE_CALL)
     settings = world.work / ".claude"
@@ -211,7 +206,6 @@ async def test_the_mode_that_was_chosen_meanwhile_holds_after_the_answer(world: 
     assert runs(world) == 0
 
 
-@pytest.mark.both_versions
 async def test_an_approved_plan_is_left_for_good(world: World) -> None:
     steps = (tool("Write", {"file_path": "$PLANFILE", "content": "# Plan\n1. do"}), tool("ExitPlanMode", {}))
     session, request = await ask_and_die(world, script(*steps, "Approved: $LAST"), mode="plan")
@@ -239,7 +233,6 @@ async def test_the_requests_of_an_engine_that_cannot_ask_again_end_with_the_serv
         sound(hosted, session)
 
 
-@pytest.mark.both_versions
 async def test_a_sub_agent_that_asked_begins_anew_and_its_call_runs_once(world: World) -> None:
     agent = {
         "description": "append",

@@ -26,7 +26,7 @@ from footplate.testing.messages import Step, script, tool
 from tests.e2e.world import World
 from tests.unit.runtime.following import until, until_asked, until_ended, until_idle, whole_log
 
-pytestmark = [pytest.mark.timeout(180), pytest.mark.both_versions]
+pytestmark = pytest.mark.timeout(180)
 
 PLANNING = tool("Write", {"file_path": "$PLANFILE", "content": "1. run the tests"})
 

@@ -21,7 +21,7 @@ from tests.e2e.restarts import Lives, lives_of
 from tests.e2e.storm import keepers_of, signal_agents
 from tests.e2e.world import World
 
-pytestmark = [pytest.mark.timeout(240), pytest.mark.both_versions]
+pytestmark = pytest.mark.timeout(240)
 
 READ = tool("Bash", {"command": "echo hello"}, text="I look.")
 PROMPT = script(READ, "It said: $LAST")

@@ -124,7 +124,8 @@ async def test_a_tree_is_the_agent_with_all_that_it_started_and_nobody_else(run:
         await process.read()
     await until(lambda: [_tree(process).usage().processes for process in (one, two)] == [4, 4])
     assert not _tree(one).members() & _tree(two).members()
-    assert _tree(one).members() | _tree(two).members() == Table().below([look(one.pid).ppid])  # type: ignore[union-attr]
+    both = _tree(one).members() | _tree(two).members()
+    await until(lambda: both == Table().below([look(one.pid).ppid]))  # type: ignore[union-attr]
     await one.end()
     assert _tree(one).usage() == Usage(processes=1)  # there is nothing to measure any more
     await two.end()

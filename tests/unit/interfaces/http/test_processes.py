@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,18 @@ async def pieces_there(client: httpx.AsyncClient, process: str, count: int) -> N
             await asyncio.sleep(0.01)
 
 
+async def deaf_to_term(client: httpx.AsyncClient, process: str) -> None:
+    """Wait until the shell has come to its `trap`."""
+    pid = (await client.get(f"/v1/processes/{process}")).json()["pid"]
+    async with asyncio.timeout(30):
+        while True:
+            status = (Path("/proc") / str(pid) / "status").read_text()
+            (ignored,) = [line.split()[1] for line in status.splitlines() if line.startswith("SigIgn")]
+            if int(ignored, 16) >> (signal.SIGTERM - 1) & 1:
+                return
+            await asyncio.sleep(0.01)
+
+
 async def test_the_recorded_exchanges_are_answered_alike_or_better(
     client: httpx.AsyncClient, served: Served, tmp_path: Path
 ) -> None:
@@ -48,6 +61,8 @@ async def test_the_recorded_exchanges_are_answered_alike_or_better(
         if name == "GET /v1/processes/proc_1/logs" and not ids.get("seen"):
             await pieces_there(client, "proc_1", 3)
             ids["seen"] = "yes"
+        if name == "stop trap TERM":
+            await deaf_to_term(client, ids["proc_2"])
         asked["path"] = ours(asked["path"], ids)
         answer = await play(client, asked)
         assert answer.status_code == told["status"], (name, answer.text)
