@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+from footplate.chat.reading.commands import COMMANDS
 from footplate.config.chat import TopicSettings
 from tests.chat.bench import GROUP, ME, OTHER, Bench, answered
 
@@ -22,6 +23,8 @@ async def test_help_lists_every_command(bench: Bench) -> None:
     async with bench.bridge():
         await bench.me.write("/start")
         await bench.bots.until(lambda: bench.me.sees("/cancel - "))
+        told = bench.me.texts[-1]
+        assert [name for name in COMMANDS if f"/{name} - " not in told] == []
 
 
 async def test_the_agent_of_a_chat_is_shown_set_and_cleared(bench: Bench) -> None:

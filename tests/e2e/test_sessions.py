@@ -91,21 +91,27 @@ async def test_what_the_operator_forbids_or_wants_asked_is_so_though_the_cli_wou
     rules = (
         Rule(tool="Bash", pattern="touch secret*", decision="deny", message="Secrets are not for you."),
         Rule(tool="Bash", pattern="mkdir *", decision="ask"),
+        Rule(tool="Write", pattern="*/.env", decision="deny", message="Nor by a mode that asks nothing."),
     )
     store = await SqliteStore.open(tmp_path / "store")
     async with Keeper.start() as keeper:
         given = {"settings": Settings(), "environ": world.env, "data": tmp_path / "data", "rules": rules}
         async with Hub.open(Services(store, keeper, **given)) as hub:  # type: ignore[arg-type]
-            session = await _open(hub, world)
+            session = await _open(hub, world, mode="acceptEdits")
             steps = (
                 tool("Bash", {"command": "touch open"}),
+                tool("Write", {"file_path": str(world.work / "notes"), "content": "x"}),
+                tool("Write", {"file_path": str(world.work / ".env"), "content": "x"}),
                 tool("Bash", {"command": "touch secrets"}),
                 tool("Bash", {"command": "mkdir made"}),
             )
             await session.prompt(script(*steps, "It said: $LAST"))
             request = await until_asked(session)
             assert (world.work / "open").exists()
+            assert (world.work / "notes").exists()
             assert not (world.work / "secrets").exists()
+            assert not (world.work / ".env").exists()
+            assert "Nor by a mode" in str(world.bodies()[-1])
             assert "Secrets are not for you." in str(world.bodies()[-1])
             assert [each.request.title for each in session.view().requests] == ["mkdir made"]
             await session.answer(request, Allow(), by="ada", surface="test")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from starlette.types import Receive, Scope, Send
+from starlette.websockets import WebSocketDisconnect
 from websockets.asyncio.client import connect
 
 from footplate.config.settings import HttpSettings, Settings
@@ -155,6 +156,29 @@ async def test_a_stream_that_breaks_is_cut_off_and_told_to_the_log(
             writer.close()
     assert not said.endswith(b"0\r\n\r\n"), "it must not look whole"
     assert "broke while it was answered" in caplog.text
+
+
+async def test_a_caller_who_hangs_up_as_we_do_is_no_error_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    routes, left = Routes("sockets"), asyncio.Event()
+
+    @routes.socket("/socket", scope=None, summary="A socket")
+    async def socket(call: Call) -> None:
+        await call.socket.accept()
+        await left.wait()
+        raise WebSocketDisconnect(1006)  # what the library makes of a close that finds nobody
+
+    async with serve(tmp_path) as served, asyncio.timeout(30):
+        app = App(served.api, RouteTable(routes.all), Guard(Doors(), served.api.access))
+        async with listen(app, served.api, bind("127.0.0.1", 0)) as listening:
+            async with connect(listening.url.replace("http", "ws", 1) + "/socket"):
+                before = served.api.meters.running
+            left.set()
+            while served.api.meters.running >= before:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+    assert before == 1
+    assert "broke" not in caplog.text
 
 
 async def test_what_a_token_opened_ends_when_it_is_revoked(tmp_path: Path) -> None:
