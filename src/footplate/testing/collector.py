@@ -9,7 +9,6 @@ It needs the extra `otel` (or `dev`) for the wire format.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -18,6 +17,8 @@ import msgspec
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
+
+from footplate.testing.threaded import serving
 
 
 class TakenSpan(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,14 +51,8 @@ class ScriptedCollector:
         server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
         collector = cls(server)
         server.RequestHandlerClass = type("Handler", (_Handler,), {"collector": collector})
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, name="collector")
-        thread.start()
-        try:
+        with serving(server, "collector"):
             yield collector
-        finally:
-            server.shutdown()
-            server.server_close()
-            thread.join()
 
     @property
     def url(self) -> str:

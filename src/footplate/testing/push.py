@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import base64
 import queue
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,6 +26,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, utils
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from footplate.testing.threaded import serving
 
 LONGEST_LIFE_S: Final = 24 * 3600
 LARGEST: Final = 4096
@@ -124,14 +125,8 @@ class ScriptedPush:
         server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
         service = cls(server)
         server.RequestHandlerClass = type("Handler", (_Handler,), {"service": service})
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, name="scripted-push")
-        thread.start()
-        try:
+        with serving(server, "scripted-push"):
             yield service
-        finally:
-            server.shutdown()
-            server.server_close()
-            thread.join()
 
     @property
     def url(self) -> str:
