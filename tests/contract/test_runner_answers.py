@@ -21,9 +21,11 @@ from footplate.events.facts import Cost, Interrupted
 from footplate.events.ids import PromptId
 from footplate.events.model import Event, MessageDelta, Notice
 from footplate.host.process import Keeper
-from footplate.runtime.runner import BACKLOG, Runner
+from footplate.runtime.runner import Runner
+from footplate.runtime.surroundings import Bounds
 from tests.contract.floods import write_flood
 
+BACKLOG = Bounds().backlog_bytes
 UNREAD = 100_000
 COST = Query(key="cost", name="cost")
 

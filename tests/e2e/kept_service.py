@@ -49,14 +49,14 @@ ENGINES = "FOOTPLATE_TEST_ENGINES"
 
 def die_before(kind: str) -> None:
     """Kill ourselves when an event of that kind has been read and is not yet stored."""
-    publish = SessionLog.publish
+    append = SessionLog.append
 
-    async def publishing(self: SessionLog, events: Sequence[Event], **options: object) -> None:
+    async def appending(self: SessionLog, events: Sequence[Event], **options: object) -> None:
         if any(type(event).__name__ == kind for event in events):
             os.kill(os.getpid(), signal.SIGKILL)
-        await publish(self, events, **options)  # type: ignore[arg-type]
+        await append(self, events, **options)  # type: ignore[arg-type]
 
-    SessionLog.publish = publishing  # type: ignore[method-assign]
+    SessionLog.append = appending  # type: ignore[method-assign]
 
 
 def show_tasks() -> None:

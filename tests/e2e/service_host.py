@@ -74,12 +74,12 @@ def arm(point: str) -> None:
     """Die at that point."""
     name, _, figure = point.partition(":")
     assert name in POINTS, point
-    publish, write = SessionLog.publish, Agent.write
+    append, write = SessionLog.append, Agent.write
     sent = False
 
-    async def publishing(self: SessionLog, events: Sequence[Event], **options: object) -> None:
+    async def appending(self: SessionLog, events: Sequence[Event], **options: object) -> None:
         nonlocal sent
-        await publish(self, events, **options)  # type: ignore[arg-type]
+        await append(self, events, **options)  # type: ignore[arg-type]
         kinds = {type(event) for event in events}
         sent = sent or m.RequestSent in kinds
         asked = name == "asked" and m.RequestOpened in kinds
@@ -96,7 +96,7 @@ def arm(point: str) -> None:
             time.sleep(float(figure or 0) / 1000)  # noqa: ASYNC251 - nothing else may go on meanwhile
             die(doomed if float(figure or 0) < 100 else None)
 
-    SessionLog.publish = publishing  # type: ignore[method-assign]
+    SessionLog.append = appending  # type: ignore[method-assign]
     Agent.write = writing  # type: ignore[method-assign]
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from footplate.config.settings import Settings
 from footplate.errors import FootplateError
 from footplate.runtime.service import Service
+from footplate.tasks import spawn
 
 if TYPE_CHECKING:
     from footplate.chat.running import Kind
@@ -44,9 +45,7 @@ async def keep_bridges(
     kinds: Sequence[Kind], service: Service, settings: Settings, environ: Mapping[str, str]
 ) -> AsyncIterator[None]:
     """Keep these bridges running for as long as the block lasts: what becomes of them is in the log."""
-    tasks = [
-        asyncio.create_task(_report(kind, service, settings, environ), name=f"{kind.label} bridge") for kind in kinds
-    ]
+    tasks = [spawn(_report(kind, service, settings, environ), name=f"{kind.label} bridge") for kind in kinds]
     try:
         yield
     finally:

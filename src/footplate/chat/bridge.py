@@ -33,6 +33,7 @@ from footplate.chat.talk.transfer import Transfer
 from footplate.chat.transport import Transport
 from footplate.config.settings import Settings
 from footplate.runtime.service import Service
+from footplate.tasks import spawn
 
 log = logging.getLogger(__name__)
 HANDLING_S: Final = 5.0
@@ -118,7 +119,7 @@ async def _open_rooms(stack: AsyncExitStack, kit: Kit) -> Bridge:
     intake = Intake(letters, ears.take, joins)
     stack.push_async_callback(intake.stop, HANDLING_S)
     intake.give(await letters.load())
-    poller = asyncio.create_task(Poller(kit.transport, letters, intake).run(), name=f"{kit.surface} poller")
+    poller = spawn(Poller(kit.transport, letters, intake).run(), name=f"{kit.surface} poller", awaited=True)
     stack.push_async_callback(_end, poller)
     stack.push_async_callback(menu.close)
     stack.callback(kit.services.bulletin.subscribe(menu.hear))

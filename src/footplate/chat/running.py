@@ -14,7 +14,7 @@ from footplate.config.places import settings_file
 from footplate.config.settings import Settings, load_settings
 from footplate.errors import BotUnreachable, ConfigError, RetryAfter
 from footplate.runtime.service import Service
-from footplate.runtime.ulid import new_ulid
+from footplate.ulid import new_ulid
 
 log = logging.getLogger(__name__)
 LOOK_S: Final = 1.0

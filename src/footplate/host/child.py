@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from footplate.errors import EngineGone
+from footplate.tasks import spawn
 
 from .lines import Block
 from .messages import Attached, Spawned
@@ -156,7 +157,7 @@ class Process:
     def begin_end(self, *, close_wait: float | None, term_wait: float) -> asyncio.Task[None]:
         """Set the ladder going, unless it is, without waiting for it."""
         if self._ending is None:
-            self._ending = asyncio.create_task(self._climb(close_wait, term_wait), name=f"end agent {self.id}")
+            self._ending = spawn(self._climb(close_wait, term_wait), name=f"end agent {self.id}")
         return self._ending
 
     def take_exit(self, ending: Exit) -> None:

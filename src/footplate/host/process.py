@@ -21,6 +21,7 @@ from typing import Any, Final, assert_never
 import msgspec
 
 from footplate.errors import KeeperBusy, KeeperGone, KeeperRefused, SpawnFailed
+from footplate.tasks import spawn
 
 from . import channel
 from .channel import Channel, close_all
@@ -365,7 +366,7 @@ class Keeper:
 
     def _bury(self) -> asyncio.Task[None]:
         if self._burial is None:
-            self._burial = asyncio.create_task(self._burying(), name=f"bury keeper {self.pid}")
+            self._burial = spawn(self._burying(), name=f"bury keeper {self.pid}")
         return self._burial
 
     async def _burying(self) -> None:

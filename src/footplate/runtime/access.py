@@ -21,9 +21,9 @@ from msgspec import Meta
 
 from footplate.errors import InvalidValue, NotFound, PermissionDenied, TokenInvalid
 from footplate.events.ids import SessionId
-from footplate.runtime.ulid import new_ulid
 from footplate.store.base import Store
 from footplate.store.projection import SessionRow
+from footplate.ulid import new_ulid
 
 TOKENS: Final = "tokens"
 """The documents that hold the records of tokens."""

@@ -24,10 +24,10 @@ from footplate.events.ids import SessionId, TurnId
 from footplate.events.model import SCHEMA_VERSION, Envelope, Event, is_ephemeral
 from footplate.host.locks import SessionLock
 from footplate.runtime.spec import SPECS, SessionSpec
-from footplate.runtime.ulid import new_ulid
 from footplate.store.base import Store
 from footplate.store.transfer import write_line, write_title
 from footplate.store.values import SessionFilter, Stored
+from footplate.ulid import new_ulid
 
 CHUNK: Final = 200
 """How many events are read from the past at a time, beside the event loop."""

@@ -21,9 +21,10 @@ from footplate.runtime.rejoining import AgentRecord, Rejoin, RejoinedWire, can_r
 from footplate.runtime.runner import Runner
 from footplate.runtime.services import Services
 from footplate.runtime.taps import Taps
-from footplate.runtime.unstored import Unstored, is_whole
+from footplate.runtime.unstored import Unstored
 from footplate.runtime.warm import Started
 from footplate.runtime.wires import ProcessWire
+from footplate.tasks import spawn
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +40,7 @@ class Agent:
         self._unsettled = not runner.settled
         self._unstored: Unstored | None = None
         self._on_over: Callable[[], Awaitable[None]] | None = None
-        self._pump = asyncio.create_task(self._hand_on(take), name="agent")
+        self._pump = spawn(self._hand_on(take), name="agent")
 
     @classmethod
     async def start(
@@ -71,7 +72,7 @@ class Agent:
     def _count(self, services: Services, session: SessionId) -> None:
         """Where nothing else has what it says, know at any time whether all of it is stored."""
         if self._runner.restful is not None:
-            self._unstored = Unstored(services.data, session)
+            self._unstored = services.surroundings.open_mark(services.data, session)
             self._runner.mark(self._unstored)
 
     async def _be_kept(self, services: Services, session: SessionId, engine: Engine, started: Started) -> None:
@@ -107,19 +108,22 @@ class Agent:
         """
         if services.keepers is None or not isinstance(engine, CanRejoin) or options.standing is None:
             raise EngineGone(engine.name, "it cannot be taken over")
+        surroundings = services.surroundings
         where = Where(
             session=options.resume,
             cwd=options.cwd,
             environ={**services.environ, **options.env},
             profile=options.profile,
             ended=ended,
-            whole=await asyncio.to_thread(is_whole, services.data, rejoin.record.session),
+            whole=await services.surroundings.blocking(
+                services.surroundings.is_whole, services.data, rejoin.record.session
+            ),
         )
-        lock = SessionLock(services.locks, f"{engine.name}:{options.resume}", what="footplate session")
+        lock = surroundings.lock_on(services.locks, f"{engine.name}:{options.resume}", "footplate session")
         if not rejoin.held.agent.locked:
             await lock.acquire()
         try:
-            rejoining = await asyncio.to_thread(engine.rejoin, options.standing, where)
+            rejoining = await surroundings.blocking(engine.rejoin, options.standing, where)
             process = await services.keepers.take(rejoin.held)
         except BaseException:
             lock.release()
@@ -130,7 +134,9 @@ class Agent:
             process.hold(lock.fd)
         wire = RejoinedWire(ProcessWire(process, options.resources), rejoining)
         conversation = engine.converse(options, rejoin.record.installed)
-        runner = Runner(wire, conversation, engine=engine.name, handlers=Handlers(hooks=services.hooks))
+        runner = Runner(
+            wire, conversation, engine=engine.name, handlers=Handlers(hooks=services.hooks), bounds=surroundings.bounds
+        )
         agent = cls(runner, lock, take)
         agent._count(services, rejoin.record.session)
         agent._on_over = partial(strike_out, services, rejoin.record.session)

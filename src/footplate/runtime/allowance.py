@@ -20,7 +20,6 @@ from footplate.runtime.limit_requests import (
     read_answer,
 )
 from footplate.runtime.limits import Limits
-from footplate.runtime.ulid import new_ulid
 
 
 class Allowance:
@@ -40,9 +39,9 @@ class Allowance:
         known = cut and any((each.kind, each.text) == (limit.kind, limit.text) for each in view.limits)
         events: list[Event] = [] if known else [limit]
         if asks:
-            name = RequestId(f"req_{new_ulid()}")
+            name = RequestId(f"req_{self._conductor.surroundings.new_id()}")
             events.append(m.RequestOpened(request=limit_request(name, limit, spec, cut=cut)))
-        await self._conductor.log.publish(events, source="bridge", durable=asks)
+        await self._conductor.log.append(events, source="bridge", durable=asks)
 
     async def answered(self, request: Request, answered: m.RequestAnswered) -> None:
         """Go on with more, or stop. The new limit is kept before the answer is told."""
@@ -51,11 +50,11 @@ class Allowance:
         events: list[Event] = [answered, m.RequestApplied(request=request.id)]
         if more is None:
             self._refused[request.limit] = _last_waiting(conductor.log.view())
-            await conductor.log.publish(events, source="person", durable=True)
+            await conductor.log.append(events, source="person", durable=True)
             await conductor.tell_state()
             return
         await conductor.adopt(raised(conductor.spec, request.limit, conductor.spent(), more))
-        await conductor.log.publish([*events, self._cleared(request)], source="person", durable=True)
+        await conductor.log.append([*events, self._cleared(request)], source="person", durable=True)
         if asked_about(request).cut:
             await conductor.resume_turn()
         await conductor.go_on()
@@ -86,7 +85,7 @@ class Allowance:
 
     async def _withdraw(self, requests: list[RequestId]) -> None:
         gone = [m.RequestWithdrawn(request=each, reason="the limits were changed") for each in requests]
-        await self._conductor.log.publish(gone, source="bridge", durable=True)
+        await self._conductor.log.append(gone, source="bridge", durable=True)
 
 
 def _last_waiting(view: SessionView) -> PromptId | None:

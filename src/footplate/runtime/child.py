@@ -20,6 +20,7 @@ from footplate.host.sweep import sweep_marked
 from footplate.host.table import kill_exactly, look, open_pidfd
 from footplate.runtime.output import Output
 from footplate.runtime.output_file import OutputFile
+from footplate.tasks import spawn
 
 INPUT_WAIT: Final = 1.0
 """How long a call waits for a process to take its input; after that the input waits by itself."""
@@ -129,14 +130,14 @@ class Child:
             self.size = process.size
         self.marker, self.start_time, self._pid = process.marker, process.start_time, process.pid
         self.info = msgspec.structs.replace(self.info, pid=process.pid)
-        self._watch = asyncio.create_task(self._see_out(process), name=f"child {self.info.id}")
+        self._watch = spawn(self._see_out(process), name=f"child {self.info.id}")
 
     def find(self, record: ChildRecord) -> None:
         """It was started by an earlier service: see whether it still runs. We have no hand on its output or input."""
         self.marker, self.start_time, self._pid = record.marker, record.start_time, record.pid
         if self._found():
             self.info = msgspec.structs.replace(self.info, lost=True)
-            self._watch = asyncio.create_task(self._see_found_out(), name=f"child {self.info.id}")
+            self._watch = spawn(self._see_found_out(), name=f"child {self.info.id}")
         else:
             self._end(Exit(), lost=True)
 
@@ -209,7 +210,7 @@ class Child:
         if self._process is not None:
             self._process.kill()
         elif self.running:
-            self._keep(asyncio.create_task(self._sweep(), name=f"sweep {self.info.id}"))
+            self._keep(spawn(self._sweep(), name=f"sweep {self.info.id}"))
 
     async def _sweep(self) -> None:
         self._signal(signal.SIGKILL)
@@ -269,7 +270,7 @@ class Child:
         if self._held + len(data) > INPUT_HELD * limit:
             raise Conflict(f"process does not read its input; {self._held} bytes wait for it already")
         self._held += len(data)
-        writing = asyncio.create_task(self._write(self._process, data), name=f"input {self.info.id}")
+        writing = spawn(self._write(self._process, data), name=f"input {self.info.id}", awaited=True)
         self._keep(writing)
         done, _ = await asyncio.wait((writing,), timeout=INPUT_WAIT)
         if done and writing.exception() is not None:

@@ -28,6 +28,7 @@ from footplate.host.spawner import Spawner
 from footplate.runtime.child import ABOUT, Child, ChildInfo, ChildRecord, Owner
 from footplate.runtime.output_file import OutputFile, remove_strangers
 from footplate.store.base import Store
+from footplate.tasks import spawn
 
 TABLE: Final = "processes"
 LAST: Final = "last"
@@ -338,7 +339,7 @@ class Children:
         child.release()
 
     def _later(self, work: Coroutine[object, object, None]) -> None:
-        task = asyncio.create_task(self._quietly(work), name="table of processes")
+        task = spawn(self._quietly(work), name="table of processes")
         self._writes.add(task)
         task.add_done_callback(self._writes.discard)
 

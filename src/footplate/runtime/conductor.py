@@ -6,7 +6,6 @@ Everything here runs in the session's mailbox, one piece after another: nothing 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable
 from typing import Literal
 
@@ -39,7 +38,7 @@ from footplate.runtime.shell import as_context, untold_commands
 from footplate.runtime.spec import SessionSpec, keep_spec
 from footplate.runtime.standing import standing_of
 from footplate.runtime.starting import starting_options
-from footplate.runtime.ulid import new_ulid
+from footplate.tasks import Tasks
 
 When = Literal["queue", "steer", "now"]
 Halted = Literal["before", "within"]
@@ -65,10 +64,11 @@ class Conductor:
         self.spec = spec
         self.log = log
         self.services = services
+        self.surroundings = services.surroundings
         self.agent: Agent | None = None
         self.over = False
         self.holding = False
-        self.idle_since = time.monotonic()
+        self.idle_since = self.surroundings.monotonic()
         self.post = links.post
         self._take = links.take
         self._halt = links.halt
@@ -78,14 +78,14 @@ class Conductor:
         view = log.view()
         self._turn: TurnId | None = view.turn
         self._known = {each.id for each in view.queue} | {prompt for turn in view.turns for prompt in turn.prompts}
-        self._doubts = Doubts(view)
+        self._doubts = Doubts(view, self.surroundings)
         self._told: list[m.CommandRan] = untold_commands(view)
         self._tool_calls = sum(isinstance(item, ToolItem) for item in view.items)
         self._cut: m.LimitReached | None = None
         self._outdated = False
         self._orphan = Orphan(lambda: links.post(self.go_on))
         self._leaver: Agent | None = None
-        self._endings: set[asyncio.Task[None]] = set()
+        self._endings = Tasks()
         self._keys = 0
         self._told_waiting = False
         self._resets_at: float | None = None
@@ -111,7 +111,7 @@ class Conductor:
             return
         self._known.add(prompt)
         queued = m.PromptQueued(prompt=prompt, content=content, position=len(self.log.outline().queue))
-        await self.log.publish([queued], source="person", then=self._state_at_once(), durable=True)
+        await self.log.append([queued], source="person", then=self._state_at_once(), durable=True)
         if not self.busy:
             await self.go_on()
         elif when != "queue" and self.agent is not None:
@@ -122,7 +122,7 @@ class Conductor:
         if prompt in self._sent and self.agent is not None:
             await self.agent.command(c.WithdrawPrompt(key=self.key(), prompt=prompt))
         elif any(each.id == prompt for each in self.waiting()):
-            await self.log.publish([m.PromptWithdrawn(prompt=prompt, reason="taken back")], source="person")
+            await self.log.append([m.PromptWithdrawn(prompt=prompt, reason="taken back")], source="person")
         else:
             raise InvalidValue("prompt", prompt, "a prompt that still waits")
 
@@ -143,7 +143,7 @@ class Conductor:
             m.PromptQueued(prompt=prompt, content=waiting[prompt].content, position=place)
             for place, prompt in enumerate(prompts)
         ]
-        await self.log.publish(moved, source="person", durable=True)
+        await self.log.append(moved, source="person", durable=True)
 
     async def go_on(self) -> None:
         """Hand the oldest waiting prompt to the agent, unless a limit is reached or asked about."""
@@ -167,7 +167,7 @@ class Conductor:
     async def _begin(self, first: QueuedPrompt) -> bool:
         """Hand it over. True when that was the end of it already: the next one may begin."""
         if await self._doubts.begun(first.id, self.engine, self._options, self.services.environ):
-            await self.log.publish(lost_in_begin(self.log.view(), first.id), source="bridge", durable=True)
+            await self.log.append(lost_in_begin(self.log.view(), first.id), source="bridge", durable=True)
             return True
         try:
             await self.ensure_agent()
@@ -185,7 +185,7 @@ class Conductor:
         if not isinstance(problem, LockHeld) or not problem.left:
             return False
         if not self._orphan.awaited:
-            await self.log.publish([m.Notice(level="info", text=WAITS, code="agent_leaving")], source="bridge")
+            await self.log.append([m.Notice(level="info", text=WAITS, code="agent_leaving")], source="bridge")
         return self._orphan.look_again()
 
     def waiting(self) -> list[QueuedPrompt]:
@@ -214,8 +214,10 @@ class Conductor:
         lock = await self._lock(options)
         try:
             options = await self._equip(options)
-            if await asyncio.to_thread(is_missing, self.engine, self.log.view(), options, self.services.environ):
-                await self.log.publish(begin_anew(self.log.view()), source="bridge")
+            if await self.surroundings.blocking(
+                is_missing, self.engine, self.log.view(), options, self.services.environ
+            ):
+                await self.log.append(begin_anew(self.log.view()), source="bridge")
                 options = msgspec.structs.replace(options, resume=None)
                 lock = _free(lock)
             await self._start(options, lock)
@@ -257,9 +259,9 @@ class Conductor:
 
     async def say(self, text: str) -> None:
         """Tell the agent something of our own, within the turn that is open."""
-        prompt, content = PromptId(f"{BRIDGE}{new_ulid()}"), (TextBlock(text=text),)
+        prompt, content = PromptId(f"{BRIDGE}{self.surroundings.new_id()}"), (TextBlock(text=text),)
         self._known.add(prompt)
-        await self.log.publish([m.PromptQueued(prompt=prompt, content=content)], source="bridge", durable=True)
+        await self.log.append([m.PromptQueued(prompt=prompt, content=content)], source="bridge", durable=True)
         await self._hand_over(prompt, content, "queue")
 
     def said(self) -> list[UserItem]:
@@ -312,28 +314,27 @@ class Conductor:
         """End a process; its end goes on with another. Not awaited: its last events come through this mailbox."""
         if agent is not self._leaver:
             self._leaver = agent
-            task = asyncio.create_task(agent.end(close_wait=2.0), name="leaving agent")
-            self._endings.add(task)
-            task.add_done_callback(self._endings.discard)
+            self._endings.spawn(agent.end(close_wait=2.0), name=f"end agent of {self.log.session}")
 
     async def left(self) -> None:
         """Wait for processes that are on their way out."""
-        if self._endings:
-            await asyncio.wait(self._endings)
+        await self._endings.wait()
 
     async def find_distrust(self, destination: Destination) -> str:
         """Why later processes will not honour a rule that is kept there; empty when they will."""
         if not isinstance(self.engine, Keeping):
             return ""
         environ, version = self.services.environ, self.log.view().version
-        return await asyncio.to_thread(self.engine.find_distrust, destination, self._options(), version, environ)
+        return await self.surroundings.blocking(
+            self.engine.find_distrust, destination, self._options(), version, environ
+        )
 
     async def _equip(self, options: Options) -> Options:
         """With the MCP servers and skills of the folder, and the servers of a client, for an engine that takes some."""
         if not self.engine.capabilities().mcp:
             return options
         equipment = await equip(self.services, self.spec.cwd, self.spec.mcp)
-        await self.log.publish(equipment.notices(), source="bridge")
+        await self.log.append(equipment.notices(), source="bridge")
         return msgspec.structs.replace(
             options, mcp_config=equipment.mcp_config, plugins=(*options.plugins, *equipment.plugins)
         )
@@ -351,7 +352,7 @@ class Conductor:
             stop_reason="error",
             resume=view.resume,
         )
-        await self.log.publish([m.TurnStarted(turn=turn, prompts=(prompt,), origin="prompt"), failed], source="bridge")
+        await self.log.append([m.TurnStarted(turn=turn, prompts=(prompt,), origin="prompt"), failed], source="bridge")
 
     async def tell(self, command: c.Command) -> None:
         """Ask something of the agent, if there is one: without one there is nothing to ask it of."""
@@ -369,7 +370,7 @@ class Conductor:
         waiting = [each.id for each in self.log.outline().queue if each.id in self._sent]
         lost = [m.PromptWithdrawn(prompt=prompt, reason="the agent ended before it began") for prompt in waiting]
         self._sent.clear()
-        await self.log.publish(lost, source="bridge")
+        await self.log.append(lost, source="bridge")
         await self.go_on()
 
     # --------------------------------------------------------------------------------------------- events
@@ -384,7 +385,7 @@ class Conductor:
             case m.TurnEnded():
                 self._turn = None
                 self._sent.difference_update(event.prompts)
-                self.idle_since = time.monotonic()
+                self.idle_since = self.surroundings.monotonic()
             case m.PromptSteered() | m.PromptWithdrawn():
                 self._sent.discard(event.prompt)
             case m.ToolStarted():
@@ -434,15 +435,15 @@ class Conductor:
     async def _cut_short(self, limit: m.LimitReached) -> None:
         """Stop the turn at a limit, before the model is asked again."""
         self._cut = limit
-        await self.log.publish([limit], source="bridge")
+        await self.log.append([limit], source="bridge")
         await self.tell(c.Interrupt(key=self.key()))
 
     async def resume_turn(self) -> None:
         """The agent goes on where it was cut short, before anything else that waits."""
-        prompt = PromptId(new_ulid())
+        prompt = PromptId(self.surroundings.new_id())
         self._known.add(prompt)
         queued = m.PromptQueued(prompt=prompt, content=(TextBlock(text=RAISED),))
-        await self.log.publish([queued, queued], source="bridge", durable=True)  # the second moves it to the front
+        await self.log.append([queued, queued], source="bridge", durable=True)  # the second moves it to the front
 
     async def adopt(self, spec: SessionSpec) -> None:
         """Live by another spec. The engine holds the money of its process, so that one is replaced for other money."""
@@ -456,17 +457,17 @@ class Conductor:
         """Wait for the reset; go on by itself only where that was asked for, and not for ever."""
         may = self._resumed < self.services.settings.runtime.resume_at_reset
         text = "goes on by itself then" if may else "go on with a prompt of yours then"
-        await self.log.publish([m.Parked(reason=f"the usage limit is reached; {text}", until=until)], source="bridge")
+        await self.log.append([m.Parked(reason=f"the usage limit is reached; {text}", until=until)], source="bridge")
         self._resets_at = None
         if may:
             self._resumed += 1
-            delay = max(until - time.time(), 0.0)
+            delay = max(until - self.surroundings.time(), 0.0)
             self._parked = asyncio.get_running_loop().call_later(delay, self.post, self._wake)
 
     async def _wake(self) -> None:
         """The limit is over: tell the agent to go on."""
         self._parked = None
-        await self.accept(PromptId(new_ulid()), (TextBlock(text=GO_ON),), "queue")
+        await self.accept(PromptId(self.surroundings.new_id()), (TextBlock(text=GO_ON),), "queue")
 
     def stop_waiting(self) -> None:
         """Nothing wakes the session by itself any more."""
@@ -481,7 +482,7 @@ class Conductor:
     async def tell_state(self) -> None:
         """Say the state when it has changed; it comes from what the protocol told, never from a guess."""
         self._tell_waiting()
-        await self.log.publish((), then=self.news())
+        await self.log.append((), then=self.news())
 
     def _tell_waiting(self) -> None:
         """Let the keeper know when the agent begins or ceases to wait for an answer."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from functools import partial
 
 from msgspec.structs import replace
@@ -22,7 +21,6 @@ from footplate.runtime.grants import granted, plan_prompt
 from footplate.runtime.requests import RequestBook
 from footplate.runtime.resumption import Resumption
 from footplate.runtime.rules import decide
-from footplate.runtime.ulid import new_ulid
 
 POLICY = "policy"
 """The surface from which rules answer."""
@@ -66,7 +64,7 @@ class Desk:
         """Let the deadlines run on of what was asked before."""
         for held in self._conductor.log.outline().requests:
             if held.state == "open" and not held.request.limit:
-                self._set_timer(held.request.id, waited=max(time.time() - held.opened_at, 0.0))
+                self._set_timer(held.request.id, waited=max(self._conductor.surroundings.time() - held.opened_at, 0.0))
 
     def _set_timer(self, request: RequestId, *, waited: float = 0.0) -> None:
         deadline = self._conductor.services.settings.runtime.request_timeout_s
@@ -81,7 +79,7 @@ class Desk:
         if found.request.limit:
             return await self._raise_limit(found, answer, by, surface)
         agent, frames = self._conductor.agent, None
-        rules = granted(found.request, answer, lambda: RuleId(f"rule_{new_ulid()}"))
+        rules = granted(found.request, answer, lambda: RuleId(f"rule_{self._conductor.surroundings.new_id()}"))
         answered = m.RequestAnswered(request=request, answer=answer, by=by, surface=surface)
         events: list[Event] = [answered, *(m.RuleAdded(rule=rule, by=by, surface=surface) for rule in rules)]
         if found.detached:
@@ -93,9 +91,9 @@ class Desk:
             frames = agent.prepare(command)
             events.append(m.RequestSent(request=request))
         source = "bridge" if surface == POLICY else "person"
-        await self._conductor.log.publish(events, source=source, durable=True)  # type: ignore[arg-type]
+        await self._conductor.log.append(events, source=source, durable=True)  # type: ignore[arg-type]
         self._stop_timer(request)
-        await self._conductor.services.audit(self._conductor.log.session, found.request, answered, time.time())
+        await self._conductor.services.audit(self._conductor.log.session, found.request, answered)
         if agent is not None and frames is not None:
             await agent.write(frames)
         else:
@@ -107,7 +105,7 @@ class Desk:
     async def _raise_limit(self, found: RequestView, answer: Answer, by: str, surface: str) -> RequestView:
         answered = m.RequestAnswered(request=found.request.id, answer=answer, by=by, surface=surface)
         await self._allowance.answered(found.request, answered)
-        await self._conductor.services.audit(self._conductor.log.session, found.request, answered, time.time())
+        await self._conductor.services.audit(self._conductor.log.session, found.request, answered)
         return self._book.find(self._conductor.log.outline(), found.request.id) or found
 
     async def _tell_distrust(self, rules: tuple[SessionRule, ...]) -> None:
@@ -116,7 +114,7 @@ class Desk:
             words = await self._conductor.find_distrust(kept)
             if words:
                 notice = m.Notice(level="warning", code="untrusted_folder", text=words)
-                await self._conductor.log.publish([notice], source="bridge")
+                await self._conductor.log.append([notice], source="bridge")
 
     async def _expire(self, request: RequestId) -> None:
         """A policy's deadline is over: the request ends unanswered, and the agent is told so, not given an answer."""
@@ -128,7 +126,7 @@ class Desk:
             return
         engine_id = self._book.engine_id(request)
         self._book.forget(request)
-        await self._conductor.log.publish(
+        await self._conductor.log.append(
             [m.RequestUnanswered(request=request, reason="nobody answered in time")], source="bridge", durable=True
         )
         answer = Deny(message=NOBODY)
@@ -150,7 +148,7 @@ class Desk:
         if rule.kept:
             text = f"{rule.label}: still stands in the {rule.kept} settings of the agent; take it out there as well"
             events.append(m.Notice(level="warning", code="rule_kept", text=text))
-        await self._conductor.log.publish(events, source="person", durable=True)
+        await self._conductor.log.append(events, source="person", durable=True)
         if rule.engine_rule is None or self._conductor.agent is None:
             return None
         return c.RevokeRule(key=self._conductor.key(), rule=name, engine_rule=rule.engine_rule)
@@ -162,7 +160,7 @@ class Desk:
         left = [each.request.id for each in view.requests if each.state == "open"]
         for request in left:
             self._book.forget(request)
-        await self._conductor.log.publish(
+        await self._conductor.log.append(
             [m.RequestUnanswered(request=request, reason=reason) for request in left], source="bridge"
         )
 

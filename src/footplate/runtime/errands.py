@@ -12,6 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from footplate.errors import FootplateError
+from footplate.tasks import spawn
 
 log = logging.getLogger(__name__)
 State = Literal["running", "done", "failed"]
@@ -57,7 +58,7 @@ class Errands:
         running = self._tasks.get(key)
         if running is not None:
             return running
-        task = self._tasks[key] = asyncio.create_task(work())
+        task = self._tasks[key] = spawn(work(), name=" ".join(key), awaited=True)
         task.add_done_callback(lambda ended: self._forget(key, ended))
         return task
 

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 import msgspec
 
 from footplate.engines.base import HostCall
+from footplate.tasks import spawn
 
 Handler = Callable[[msgspec.Raw], Coroutine[None, None, msgspec.Raw | str]]
 """Takes the arguments as JSON; gives words, or JSON in the form that the caller's protocol has for results."""
@@ -27,7 +28,7 @@ class Handlers:
 
     def call(self, call: HostCall, done: Done) -> None:
         """Run the handler of a call; `done` hears how it ended, unless it is dropped before."""
-        task = asyncio.create_task(self._run(call, done), name=f"{call.kind} {call.name}")
+        task = spawn(self._run(call, done), name=f"{call.kind} {call.name}")
         self._tasks[call.key] = task
         task.add_done_callback(lambda _: self._tasks.pop(call.key, None))
 
@@ -50,7 +51,7 @@ class Handlers:
         if handler is None:
             await done(call.key, "", f"nobody handles the {call.kind} {call.name!r}")
             return
-        work = asyncio.create_task(handler(call.payload), name=f"handler of {call.name}")
+        work = spawn(handler(call.payload), name=f"handler of {call.name}", awaited=True)
         try:
             await asyncio.wait((work,))
         except asyncio.CancelledError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -21,22 +20,20 @@ from footplate.events.reduce import SessionReducer
 from footplate.host.keepers import Held, Keepers
 from footplate.runtime.child import ABOUT
 from footplate.runtime.log import SessionLog
-from footplate.runtime.memory import choose_evictions, memory_is_short
+from footplate.runtime.memory import choose_evictions
 from footplate.runtime.rejoining import Rejoin, find_record
 from footplate.runtime.services import Services
 from footplate.runtime.session import Session
 from footplate.runtime.spec import SPECS, SessionSpec
-from footplate.runtime.ulid import new_ulid
 from footplate.store.projection import RequestRow, SessionRow
 from footplate.store.values import Lease, Page, RequestFilter, SessionFilter
+from footplate.tasks import spawn
 
 ARCHIVED = "archived"
 """The documents that name the sessions that were put aside."""
 
 log = logging.getLogger(__name__)
-EVICTION_S = 5.0
 DRAIN_LOOK_S = 0.05
-PAGE = 500
 
 
 class Hub:
@@ -50,7 +47,7 @@ class Hub:
 
         self._live: dict[SessionId, Session] = {}
         self._opening: dict[SessionId, asyncio.Lock] = {}
-        self._evictor = asyncio.create_task(self._evict_idle(), name="evictor")
+        self._evictor = spawn(self._evict_idle(), name="evictor")
 
     @classmethod
     @asynccontextmanager
@@ -70,7 +67,7 @@ class Hub:
         if resume is not None and resume.engine != spec.engine:
             raise InvalidValue("resume", resume.value, f"a session of {spec.engine}, not of {resume.engine}")
         self._check_folder(spec.cwd)
-        session = SessionId(new_ulid())
+        session = SessionId(self._services.surroundings.new_id())
         await self._services.store.documents(SPECS).put(session, msgspec.json.encode(spec), expect=0)
         lease = await self._services.store.claim(session)
         made = Session(self._services, engine, spec, self._log(lease, SessionReducer()))
@@ -184,11 +181,11 @@ class Hub:
 
     async def drain(self, patience_s: float) -> bool:
         """Wait until no turn runs; False when some still do after so many seconds. Nothing new is begun meanwhile."""
-        until = time.monotonic() + patience_s
+        until = self._services.surroundings.monotonic() + patience_s
         for live in self._live.values():
             live.hold()
         while any(live.busy for live in self._live.values()):
-            if time.monotonic() > until:
+            if self._services.surroundings.monotonic() > until:
                 return False
             await asyncio.sleep(DRAIN_LOOK_S)
         return True
@@ -263,13 +260,14 @@ class Hub:
             await session.take_up()
 
     def _log(self, lease: Lease, reducer: SessionReducer) -> SessionLog:
-        log = SessionLog(self._services.store, lease, reducer)
+        log = SessionLog(self._services.store, lease.session, reducer, self._services.surroundings)
+        log.claim(lease)
         log.watch = self._services.bulletin.post
         return log
 
     async def _read(self, session: SessionId) -> AsyncGenerator[ReadEnvelope, None]:
         after = 0
-        while rows := await self._services.store.read(session, after, PAGE):
+        while rows := await self._services.store.read(session, after, self._services.surroundings.bounds.page_rows):
             for row in rows:
                 yield row.envelope()
             after = rows[-1].seq
@@ -282,9 +280,10 @@ class Hub:
             raise InvalidValue("cwd", cwd, "a folder that exists")
 
     async def _evict_idle(self) -> None:
+        surroundings = self._services.surroundings
         while True:
-            await asyncio.sleep(min(EVICTION_S, self._idle_s))
-            now, short = time.monotonic(), memory_is_short()
+            await asyncio.sleep(min(surroundings.bounds.sweep_s, self._idle_s))
+            now, short = surroundings.monotonic(), surroundings.memory_is_short()
             for live in choose_evictions(self._live.values(), now=now, idle_s=self._idle_s, short=short):
                 await live.evict()
 

@@ -15,6 +15,7 @@ from footplate.errors import FootplateError, ProtocolError
 from footplate.runtime import link_wire as w
 from footplate.runtime.backend import Attachment, ChatBackend
 from footplate.runtime.private_socket import PrivateServer
+from footplate.tasks import spawn
 
 SOCKET_NAME: Final = "chat.sock"
 
@@ -71,7 +72,7 @@ class _Visit:
         self._writer.close()
 
     def _keep(self, work: Coroutine[None, None, None], name: str) -> asyncio.Task[None]:
-        task = asyncio.create_task(work, name=name)
+        task = spawn(work, name=name)
         self._work.add(task)
         task.add_done_callback(self._over)
         return task

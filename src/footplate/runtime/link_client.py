@@ -21,6 +21,7 @@ from footplate.runtime.backend import Attachment, Standing
 from footplate.runtime.private_socket import connect
 from footplate.runtime.spec import SessionSpec
 from footplate.store.projection import SessionRow
+from footplate.tasks import spawn
 
 T = TypeVar("T")
 HELLO_S = 10.0
@@ -40,7 +41,7 @@ class LinkBackend:
         self._streams: dict[int, asyncio.Queue[_Item]] = {}
         self._pid = 0
         self._lost: LinkLost | None = None
-        self._task = asyncio.create_task(self._read(), name="link")
+        self._task = spawn(self._read(), name="link")
 
     @classmethod
     @asynccontextmanager

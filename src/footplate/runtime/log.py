@@ -1,19 +1,20 @@
-"""A session's log as its one writer holds it: numbers events, stores them, shares the bytes with every reader.
+"""A session's log as its one writer has it: numbers events, stores them, shares the bytes with every reader.
 
-An event is encoded once. Readers get it when the store has it; ephemeral ones are only fanned out. A reader that is too
-slow is cut loose at its buffer's limit and reads on from the store by its cursor: nobody else notices.
+An event is encoded once. A reader's cursor counts lasting events only, and moves when the reader is given one: an event
+gets its number when it is stored, readers see it after that, and an ephemeral event carries the number of the last
+lasting event before it, which every reader was given first. So a cursor never passes an event that its reader has not
+seen. A reader that is too slow loses what waits for it and reads on from the store by its cursor.
 """
 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
 
 import msgspec
 
-from footplate.errors import StoreError
+from footplate.errors import WrongEpoch
 from footplate.events.base import Source
 from footplate.events.codec import ReadEnvelope, decode_envelope
 from footplate.events.ids import MessageId, SessionId, ToolCallId, TurnId
@@ -29,21 +30,24 @@ from footplate.events.model import (
 )
 from footplate.events.reduce import SessionReducer, SessionView
 from footplate.events.view import LivePart
+from footplate.runtime.surroundings import Surroundings
 from footplate.store.base import Store
 from footplate.store.values import Encoded, Lease
 
-BUFFER_BYTES = 1_000_000
-"""How much may wait for one live reader before it is sent back to its cursor."""
-
 
 class Delivery(msgspec.Struct, frozen=True, gc=False):
-    """One event on its way to a reader: the shared bytes, and the event itself where it was at hand."""
+    """One event on its way to a reader: the shared bytes, and the envelope itself where it was at hand.
+
+    `seq` is the reader's cursor once it has been given this: the event's own number, or, of an ephemeral event, the
+    number of the last lasting one before it.
+    """
 
     seq: int
     body: bytes
     known: Envelope | None = None
+    lasting: bool = True
     wired: bytes = b""
-    """What a wire makes of the body, made by its first reader for all others."""
+    """The bytes on the wire, made by its first reader for all others."""
 
     def envelope(self) -> Envelope | ReadEnvelope:
         """The envelope, decoded when it came from the store."""
@@ -53,14 +57,15 @@ class Delivery(msgspec.Struct, frozen=True, gc=False):
 class Subscription:
     """One reader of a session: everything after its cursor, in order, then live. Iterate it; close it when done."""
 
-    def __init__(self, log: SessionLog, after: int) -> None:
+    def __init__(self, log: SessionLog, after: int, limit: int) -> None:
         self._log = log
         self.cursor = after
+        self._limit = limit
         self._waiting: deque[Delivery] = deque()
         self._size = 0
         self._behind = True
         self._closed = False
-        self._bell = asyncio.Event()
+        self._wake_up = asyncio.Event()
 
     def __aiter__(self) -> Subscription:
         return self
@@ -72,11 +77,11 @@ class Subscription:
             if self._behind:
                 await self._catch_up()
             else:
-                self._bell.clear()
-                await self._bell.wait()
+                self._wake_up.clear()
+                await self._wake_up.wait()
         delivery = self._waiting.popleft()
         self._size -= len(delivery.body)
-        self.cursor = max(self.cursor, delivery.seq)
+        self.cursor = delivery.seq
         return delivery
 
     def ready(self) -> list[Delivery]:
@@ -85,149 +90,188 @@ class Subscription:
         self._waiting.clear()
         self._size = 0
         if ready:
-            self.cursor = max(self.cursor, ready[-1].seq)
+            self.cursor = ready[-1].seq
         return ready
 
     def offer(self, deliveries: Sequence[Delivery]) -> None:
-        """Take new events, or fall behind when too much waits already."""
+        """Take new events, or fall behind when too much waits already.
+
+        A reader that has taken everything so far gets any batch, however large: its bytes are shared.
+        """
         if self._behind:
             return
         size = sum(len(delivery.body) for delivery in deliveries)
-        if self._size + size > BUFFER_BYTES:
+        if self._waiting and self._size + size > self._limit:
             self._behind = True
             self._size = 0
             self._waiting.clear()
         else:
             self._waiting.extend(deliveries)
             self._size += size
-        self._bell.set()
+        self._wake_up.set()
 
     def close(self) -> None:
         """No more events; what waits is dropped."""
         self._closed = True
         self._waiting.clear()
-        self._bell.set()
+        self._wake_up.set()
         self._log.forget(self)
 
     async def _catch_up(self) -> None:
         """Read on from the store, up to what the writer has shown: a reader never knows more than the view."""
-        if self.cursor >= self._log.shown:
+        if self.cursor >= self._log.last_seq:
             self._behind = False
             self._waiting.extend(self._log.live_tail())
+            self._size = sum(len(delivery.body) for delivery in self._waiting)
             return
-        for row in await self._log.store.read(self._log.session, self.cursor):
-            if row.seq <= self._log.shown:
+        rows = await self._log.store.read(self._log.session, self.cursor, self._log.page_rows)
+        if self._closed:
+            return
+        if not rows:
+            self.close()  # the log was deleted: there will never be more
+            return
+        for row in rows:
+            if row.seq <= self._log.last_seq:
                 self._waiting.append(Delivery(row.seq, row.body))
                 self._size += len(row.body)
 
 
 class SessionLog:
-    """The writer's side: one per open session, under the epoch it claimed."""
+    """The log of one session in this service. It can be read at once, and written after `claim`."""
 
-    def __init__(self, store: Store, lease: Lease, reducer: SessionReducer) -> None:
+    def __init__(self, store: Store, session: SessionId, reducer: SessionReducer, surroundings: Surroundings) -> None:
         self.store = store
-        self.session: SessionId = lease.session
-        self.epoch = lease.epoch
-        self.last_seq = lease.last_seq
-        self.shown = lease.last_seq
+        self.session = session
+        view = reducer.outline()
+        self.epoch = view.epoch
+        self.last_seq = view.last_seq
+        self._claimed = False
         self._reducer = reducer
-        self._turn: TurnId | None = reducer.view().turn
-        self._readers: set[Subscription] = set()
+        self.turn: TurnId | None = view.turn
+        self._surroundings = surroundings
+        self.page_rows = surroundings.bounds.page_rows
+        self._readers: dict[Subscription, None] = {}
         self.watch: Callable[[Sequence[Envelope]], None] | None = None
-        """Told of every lasting event once it is stored: for those who look at all sessions."""
+        """Called with every lasting event once it is stored: for readers of all sessions."""
+
+    def claim(self, lease: Lease) -> None:
+        """Write under this lease from here on. The reducer must have folded everything up to it."""
+        if lease.last_seq != self.last_seq:
+            raise RuntimeError(
+                f"the log of {self.session} was read to {self.last_seq}, the lease is at {lease.last_seq}"
+            )
+        self.epoch = lease.epoch
+        self._claimed = True
 
     def view(self) -> SessionView:
-        """The session as it stands."""
+        """The state folded from the log."""
         return self._reducer.view()
 
     def outline(self) -> SessionView:
-        """The session without its history, which costs the same however long that is: see `SessionReducer.outline`."""
+        """The state without its history, which costs the same however long that is: see `SessionReducer.outline`."""
         return self._reducer.outline()
 
     def subscribe(self, after: int = 0) -> Subscription:
         """A reader from a cursor on."""
-        reader = Subscription(self, after)
-        self._readers.add(reader)
+        reader = Subscription(self, after, self._surroundings.bounds.reader_bytes)
+        self._readers[reader] = None
         return reader
 
     @property
     def readers(self) -> int:
-        """How many read along."""
+        """How many readers are subscribed."""
         return len(self._readers)
 
     def forget(self, reader: Subscription) -> None:
         """The reader has closed."""
-        self._readers.discard(reader)
+        self._readers.pop(reader, None)
 
     def close(self) -> None:
-        """Let every reader go."""
+        """End every reader."""
         for reader in tuple(self._readers):
             reader.close()
 
-    async def publish(
+    async def append(
         self, events: Sequence[Event], *, source: Source = "engine", then: Sequence[Event] = (), durable: bool = False
     ) -> None:
-        """Number the events, store the lasting ones, then show all of them.
+        """Store the lasting events, all or none, then show all of them. If storing fails nothing has changed here.
 
-        `then` is what we add to them: it follows from them and stands in the log with them or not at all.
+        `then` is what the service adds to them: it follows from them and is stored with them or not at all.
         `durable`: a power cut cannot undo it.
         """
         if not events and not then:
             return
-        before = self.last_seq
-        encoded: list[Encoded] = []
-        lasting: list[Encoded] = []
+        if not self._claimed:
+            raise WrongEpoch(self.session, self.epoch, self.epoch)
+        batch = _Batch(self)
         for event in events:
-            self._stamp(event, source, encoded, lasting)
+            batch.add(event, source)
         for event in then:
-            self._stamp(event, "bridge", encoded, lasting)
-        if lasting:
-            try:
-                await self.store.append(self.session, self.epoch, before, lasting, durable=durable)
-            except StoreError:
-                self.last_seq = before  # nothing was written: the numbers stay dense
-                raise
-        deliveries = [Delivery(each.envelope.seq, each.body, each.envelope) for each in encoded]
-        for each in encoded:
+            batch.add(event, "bridge")
+        if batch.lasting:
+            await self.store.append(self.session, self.epoch, self.last_seq, batch.lasting, durable=durable)
+        self.last_seq, self.turn = batch.seq, batch.turn
+        for each in batch.encoded:
             self._reducer.apply(each.envelope)
-        self.shown = self.last_seq
-        for reader in self._readers:
+        deliveries = [_deliver(each) for each in batch.encoded]
+        for reader in tuple(self._readers):
             reader.offer(deliveries)
-        if self.watch is not None and lasting:
-            self.watch([each.envelope for each in lasting])
-
-    def _stamp(self, event: Event, source: Source, encoded: list[Encoded], lasting: list[Encoded]) -> None:
-        """Number and encode an event, as one of all and, if it is one, of the lasting ones."""
-        lasts = not is_ephemeral(event)
-        if lasts:
-            self.last_seq += 1
-        if isinstance(event, TurnStarted):
-            self._turn = event.turn
-        envelope = Envelope(
-            seq=self.last_seq,
-            time=time.time(),
-            session=self.session,
-            epoch=self.epoch,
-            turn=self._turn,
-            source=source,
-            event=event,
-        )
-        if isinstance(event, TurnEnded):
-            self._turn = None
-        encoded.append(Encoded.of(envelope))
-        if lasts:
-            lasting.append(encoded[-1])
+        if self.watch is not None and batch.lasting:
+            self.watch([each.envelope for each in batch.lasting])
 
     def live_tail(self) -> list[Delivery]:
-        """What is being written right now, each text so far as one delta: for a reader that joins in the middle."""
-        found: list[Encoded] = []
+        """The text so far of what is being written, each part as one delta: for a reader that joins in the middle."""
+        batch = _Batch(self)
         for part in self._reducer.view().live:
-            self._stamp(_whole(part), "engine", found, [])
-        return [Delivery(each.envelope.seq, each.body, each.envelope) for each in found]
+            batch.add(_whole(part), "engine")
+        return [_deliver(each) for each in batch.encoded]
+
+    def stamp(self, event: Event, seq: int, turn: TurnId | None, source: Source) -> Encoded:
+        """The envelope of an event, encoded."""
+        return Encoded.of(
+            Envelope(
+                seq=seq,
+                time=self._surroundings.time(),
+                session=self.session,
+                epoch=self.epoch,
+                turn=turn,
+                source=source,
+                event=event,
+            )
+        )
+
+
+class _Batch:
+    """Events with the numbers that they will have once they are stored."""
+
+    def __init__(self, log: SessionLog) -> None:
+        self._log = log
+        self.seq = log.last_seq
+        self.turn = log.turn
+        self.encoded: list[Encoded] = []
+        self.lasting: list[Encoded] = []
+
+    def add(self, event: Event, source: Source) -> None:
+        lasts = not is_ephemeral(event)
+        if lasts:
+            self.seq += 1
+        if isinstance(event, TurnStarted):
+            self.turn = event.turn
+        self.encoded.append(self._log.stamp(event, self.seq, self.turn, source))
+        if isinstance(event, TurnEnded):
+            self.turn = None
+        if lasts:
+            self.lasting.append(self.encoded[-1])
+
+
+def _deliver(encoded: Encoded) -> Delivery:
+    return Delivery(
+        encoded.envelope.seq, encoded.body, encoded.envelope, lasting=not is_ephemeral(encoded.envelope.event)
+    )
 
 
 def _whole(part: LivePart) -> Event:
-    """The text so far of something that is being written."""
+    """The text so far of a part that is being written."""
     match part.kind:
         case "message":
             return MessageDelta(

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from footplate.errors import FootplateError
+from footplate.tasks import spawn
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -23,7 +24,7 @@ class Mailbox:
         self._waiting: deque[Piece] = deque()
         self._at_work = False
         self._bell = asyncio.Event()
-        self._task = asyncio.create_task(self._serve(), name=name)
+        self._task = spawn(self._serve(), name=name)
 
     async def do(self, work: Callable[[], Awaitable[T]]) -> T:
         """Have it done in turn; gives back what it gives. Carried out even when the caller is cancelled meanwhile."""

@@ -10,6 +10,7 @@ from typing import Final, Protocol, TypeVar
 import msgspec
 
 from footplate.host.resources import MB, Excess, ResourceLimits, Tree, excess, share
+from footplate.tasks import spawn
 
 CALM_S: Final = 2.0
 """Between two looks at an agent that uses less than half of its limits."""
@@ -35,7 +36,7 @@ class TreeWatch:
         self._tree = tree
         self._limits = limits
         self._on_excess = on_excess
-        self._task = asyncio.create_task(self._watch(), name=f"watch of agent {tree.pid}")
+        self._task = spawn(self._watch(), name=f"watch of agent {tree.pid}")
 
     async def close(self) -> None:
         """Look no more. What was begun because of an excess goes through."""

@@ -27,6 +27,7 @@ from footplate.runtime.services import Services
 from footplate.runtime.shell import run_shell
 from footplate.store.base import Store
 from footplate.store.values import RequestFilter
+from footplate.tasks import spawn
 
 log = logging.getLogger(__name__)
 TRIES: Final = (0.0, 2.0, 10.0)
@@ -118,7 +119,7 @@ class Notifier:
             occasion = self._occasion(envelope)
             if occasion is not None:
                 began = self._began.pop(envelope.session, envelope.time) if occasion != "needs_you" else envelope.time
-                task = asyncio.create_task(self._tell(occasion, envelope, envelope.time - began), name="notify")
+                task = spawn(self._tell(occasion, envelope, envelope.time - began), name="notify")
                 self._telling.add(task)
                 task.add_done_callback(self._telling.discard)
 

@@ -33,6 +33,7 @@ from footplate.runtime.access import Access, Grant
 from footplate.runtime.notify import Notice
 from footplate.store.base import Store
 from footplate.store.values import Message
+from footplate.tasks import spawn
 
 SUBSCRIPTIONS: Final = "push"
 KEYS: Final = "push-keys"
@@ -259,7 +260,7 @@ class Push:
 
     def _begin(self) -> None:
         if self._worker is None:
-            self._worker = asyncio.create_task(self._work(), name="push")
+            self._worker = spawn(self._work(), name="push")
 
     async def _work(self) -> None:
         while True:

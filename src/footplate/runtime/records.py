@@ -6,7 +6,6 @@ conversation that a person named and that was never there is another matter: the
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 
 from msgspec.structs import replace
@@ -17,6 +16,7 @@ from footplate.events import model as m
 from footplate.events.ids import PromptId, TurnId
 from footplate.events.model import Event
 from footplate.events.view import SessionView, UserItem
+from footplate.runtime.surroundings import Surroundings
 
 BEGUN = "the agent was killed when it had just begun with this; send it again if it is still wanted"
 FORGOTTEN = "The agent has no record of the conversation so far: it begins anew and does not know what was said before."
@@ -44,7 +44,8 @@ def was_begun(engine: Engine, options: Options, environ: Mapping[str, str], prom
 class Doubts:
     """The prompts that waited when a session was opened again: an agent that is gone may have begun with one."""
 
-    def __init__(self, view: SessionView) -> None:
+    def __init__(self, view: SessionView, surroundings: Surroundings) -> None:
+        self._surroundings = surroundings
         self._prompts = {each.id for each in view.queue}
 
     def clear(self) -> None:
@@ -58,7 +59,7 @@ class Doubts:
         if prompt not in self._prompts:
             return False
         self._prompts.discard(prompt)
-        return await asyncio.to_thread(was_begun, engine, options(), environ, prompt)
+        return await self._surroundings.blocking(was_begun, engine, options(), environ, prompt)
 
 
 def lost_in_begin(view: SessionView, prompt: PromptId) -> list[Event]:

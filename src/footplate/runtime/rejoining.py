@@ -13,7 +13,6 @@ from footplate.events.ids import SessionId
 from footplate.host.keepers import Held
 from footplate.host.lines import Block
 from footplate.runtime.services import Services
-from footplate.runtime.unstored import forget
 from footplate.runtime.wires import CLOSE_WAIT_S, Kept, Wire
 
 AGENTS: Final = "agents"
@@ -53,7 +52,7 @@ async def write_down(services: Services, record: AgentRecord) -> None:
 
 async def strike_out(services: Services, session: SessionId) -> None:
     """It is gone."""
-    await asyncio.to_thread(forget, services.data, session)
+    await services.surroundings.blocking(services.surroundings.forget_mark, services.data, session)
     await services.store.documents(AGENTS).delete(session, durable=False)
 
 

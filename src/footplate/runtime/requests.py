@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec.structs import replace
 
 from footplate.events import model as m
 from footplate.events.ids import RequestId
 from footplate.events.model import Event
 from footplate.events.view import RequestView, SessionView
-from footplate.runtime.ulid import new_ulid
 
 
 class RequestBook:
     """Which request of ours is which of the engine's, while it is open."""
 
-    def __init__(self) -> None:
+    def __init__(self, new_id: Callable[[], str]) -> None:
+        self._new_id = new_id
         self._ours: dict[str, RequestId] = {}
         self._engines: dict[RequestId, RequestId] = {}
 
@@ -22,7 +24,7 @@ class RequestBook:
         """The event with our id in place of the engine's; None when it speaks of a request that has ended here."""
         match event:
             case m.RequestOpened():
-                ours = RequestId(f"req_{new_ulid()}")
+                ours = RequestId(f"req_{self._new_id()}")
                 self._ours[event.request.id] = ours
                 self._engines[ours] = event.request.id
                 renamed = replace(event.request, id=ours, engine_request=event.request.id)

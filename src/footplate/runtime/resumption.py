@@ -8,7 +8,6 @@ everything ends with the process, as the engine itself tells.
 from __future__ import annotations
 
 import asyncio
-import time
 from functools import partial
 from typing import Final
 
@@ -31,7 +30,7 @@ from footplate.runtime.orphan import PATIENCE_S
 from footplate.runtime.recovery import close_what_was_left
 from footplate.runtime.requests import RequestBook
 from footplate.runtime.standing import standing_of
-from footplate.runtime.ulid import new_ulid
+from footplate.tasks import spawn
 
 CONCERNS: Final = frozenset({m.RequestOpened, m.TurnEnded, m.EngineDetached})
 TRIES: Final = 3
@@ -64,6 +63,7 @@ class Resumption:
     def __init__(self, conductor: Conductor, book: RequestBook) -> None:
         self._conductor = conductor
         self._book = book
+        self._blocking = conductor.surroundings.blocking
         self._parking: Parking | None = conductor.engine.parking if isinstance(conductor.engine, CanPark) else None
         self._awaited: Awaited | None = None
         self._tries: dict[RequestId, int] = {}
@@ -125,15 +125,17 @@ class Resumption:
         view = self._view()
         if self._parking is None or view.turn is None:
             return
-        await asyncio.to_thread(self._parking.record, self._place(), results_in(view))
+        await self._blocking(self._parking.record, self._place(), results_in(view))
         for held in self._kept().requests:
             if not held.sent:
                 continue
-            way = await asyncio.to_thread(self._parking.look, self._place(), pending_of(self._view(), held))
+            way = await self._blocking(self._parking.look, self._place(), pending_of(self._view(), held))
             if way.kind == "settled":
                 await self._publish(aftermath.settled(self._view(), held, way))
             elif way.unknown:
-                await self._publish(aftermath.ask_about_rerun(held, RequestId(f"req_{new_ulid()}")))
+                await self._publish(
+                    aftermath.ask_about_rerun(held, RequestId(f"req_{self._conductor.surroundings.new_id()}"))
+                )
 
     async def detached(self) -> None:
         """The process is gone, and the log says so. One that was to ask again is told in words, by another."""
@@ -160,10 +162,10 @@ class Resumption:
 
     async def _look(self, parking: Parking, held: RequestView) -> Way:
         """What can be done. The process that asked may be dying still: its end was told a moment ago."""
-        until = time.monotonic() + LOCK_S
+        until = self._conductor.surroundings.monotonic() + LOCK_S
         while True:
-            way = await asyncio.to_thread(parking.look, self._place(), pending_of(self._view(), held))
-            if not way.busy or time.monotonic() > until:
+            way = await self._blocking(parking.look, self._place(), pending_of(self._view(), held))
+            if not way.busy or self._conductor.surroundings.monotonic() > until:
                 return way
             await asyncio.sleep(LOOK_S)
 
@@ -187,7 +189,7 @@ class Resumption:
         lock = await self._lock()
         try:
             pending = pending_of(self._view(), held)
-            way = await asyncio.to_thread(self._parking.prepare, self._place(), pending, by_message=by_message)
+            way = await self._blocking(self._parking.prepare, self._place(), pending, by_message=by_message)
             if way.kind == "anew" and (self._conductor.spec.fork or not self._conductor.said()):
                 way = Way(kind="impossible", reason=aftermath.NO_RECORD)
             if way.kind in ("impossible", "settled"):
@@ -212,7 +214,7 @@ class Resumption:
         elif way.kind == "anew":
             await self._conductor.say_again()
         else:
-            self._watch = asyncio.create_task(self._watch_over(), name="waiting to be asked again")
+            self._watch = spawn(self._watch_over(), name="waiting to be asked again")
         await self._conductor.tell_state()
 
     async def _end_without(self, held: RequestView, way: Way) -> None:
@@ -245,7 +247,7 @@ class Resumption:
         wanted = view.mode if held.request.kind != "plan" and view.mode != held.request.mode else ""
         self._awaited = Awaited(request=held.request.id, pending=pending_of(view, held), way=way, mode=wanted)
         if asks and held.detached:
-            self._watch = asyncio.create_task(self._watch_over(), name="waiting to be asked again")
+            self._watch = spawn(self._watch_over(), name="waiting to be asked again")
 
     async def rejoined(self) -> None:
         """It had asked already, and the service was killed before the answer was written."""
@@ -266,7 +268,7 @@ class Resumption:
         awaited = self._awaited
         held = None if awaited is None else self._find(awaited.request)
         if awaited is None or held is None:
-            rules = await asyncio.to_thread(parking.sum_rules, self._place())
+            rules = await self._blocking(parking.sum_rules, self._place())
             return [replace(event, request=replace(event.request, rules=rules))]
         exact = awaited.way.kind == "ask" and not awaited.way.restarts
         if parking.is_same(awaited.pending, event.request, by_id=exact):
@@ -281,7 +283,7 @@ class Resumption:
                 rerun=before.rerun,
             )
             return [replace(event, request=again)]
-        rules = await asyncio.to_thread(parking.sum_rules, self._place())
+        rules = await self._blocking(parking.sum_rules, self._place())
         fresh = replace(event.request, rules=rules)
         if not exact:
             return [replace(event, request=fresh)]
@@ -318,7 +320,7 @@ class Resumption:
 
     async def _ask_anew(self, event: m.RequestOpened, engine_id: RequestId, reason: str) -> None:
         """The stored answer does not fit what is asked now: the person is asked again."""
-        name = RequestId(f"req_{new_ulid()}")
+        name = RequestId(f"req_{self._conductor.surroundings.new_id()}")
         self._book.adopt(name, engine_id)
         fresh = replace(event.request, id=name, replaces=event.request.id)
         await self._publish(
@@ -354,7 +356,7 @@ class Resumption:
 
     async def _record(self, results: tuple[Recorded, ...]) -> None:
         if self._parking is not None:
-            await asyncio.to_thread(self._parking.record, self._place(), results)
+            await self._blocking(self._parking.record, self._place(), results)
 
     async def stop(self) -> None:
         """Wait for nothing any more."""
@@ -402,7 +404,7 @@ class Resumption:
     async def _publish(self, events: list[Event], *, durable: bool = False) -> None:
         for event in events:
             self._conductor.follow(event)
-        await self._conductor.log.publish(events, source="bridge", durable=durable)
+        await self._conductor.log.append(events, source="bridge", durable=durable)
 
 
 def _running(view: SessionView) -> frozenset[str]:

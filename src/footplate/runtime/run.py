@@ -39,6 +39,7 @@ from footplate.host.resources import read_resources
 from footplate.host.sandbox import read_sandbox
 from footplate.runtime.runner import Runner
 from footplate.runtime.wires import CLOSE_WAIT_S
+from footplate.tasks import spawn
 
 INTERRUPT_GRACE_S = 5.0
 """How long an interrupted agent may take to end its turn before it is ended by force."""
@@ -202,8 +203,8 @@ class Run:
         """Wait until the engine's session is ours alone; False when the run was stopped meanwhile."""
         folder = data_folder(self._environ) / "locks"
         lock = SessionLock(folder, f"{self.engine.name}:{session}", what="footplate run")
-        taking = asyncio.ensure_future(lock.acquire(wait=True))
-        stopping = asyncio.ensure_future(self._stop.wait())
+        taking = spawn(lock.acquire(wait=True), name="run: lock", awaited=True)
+        stopping = spawn(self._stop.wait(), name="run: stop", awaited=True)
         try:
             await asyncio.wait((taking, stopping), return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -223,7 +224,7 @@ class Run:
             limit = common_settings(self._settings, self.engine.name).run_timeout_s
         if limit is None:
             return
-        timer = asyncio.create_task(self._time_out(limit), name="run timeout")
+        timer = spawn(self._time_out(limit), name="run timeout")
 
         async def stop() -> None:
             timer.cancel()

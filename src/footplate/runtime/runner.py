@@ -24,11 +24,10 @@ from footplate.host.lines import Block
 from footplate.host.spawner import Spawner
 from footplate.runtime.frame_log import log_frames
 from footplate.runtime.handlers import Handler, Handlers
+from footplate.runtime.surroundings import Bounds
 from footplate.runtime.unstored import Unstored
 from footplate.runtime.wires import CLOSE_WAIT_S, Kept, Wire, open_wire
-
-BACKLOG = 4 * 1024 * 1024
-"""How many bytes of the agent's output may wait as unread events before its pipe is left alone."""
+from footplate.tasks import spawn
 
 ANSWER_S = 30.0
 """How long an answer of the agent is waited for."""
@@ -45,7 +44,9 @@ class Runner:
         notes: Mapping[str, str] | None = None,
         engine: str = "the agent",
         handlers: Handlers | None = None,
+        bounds: Bounds | None = None,
     ) -> None:
+        self._bounds = bounds or Bounds()
         self.notes = dict(notes or {})
         self._wire = wire
         self._conversation = conversation
@@ -68,7 +69,7 @@ class Runner:
         self.tap: Callable[[str, bytes], None] | None = None
         """Reads along with the agent's lines."""
         self._begun = asyncio.Event()
-        self._reader = asyncio.create_task(self._read(), name="runner")
+        self._reader = spawn(self._read(), name="runner")
 
     @classmethod
     async def start(
@@ -81,6 +82,7 @@ class Runner:
         environ: Mapping[str, str],
         tools: Mapping[str, Handler] | None = None,
         hooks: Mapping[str, Handler] | None = None,
+        bounds: Bounds | None = None,
     ) -> Runner:
         """Launch the agent. Raises what `launch` and the operating system raise; then nothing was started.
 
@@ -91,7 +93,7 @@ class Runner:
         notes = launch.notes if isinstance(launch, Spawn) else {}
         handlers = Handlers(tools=tools, hooks=hooks)
         wire = await open_wire(launch, keeper, sandbox=options.sandbox, limits=options.resources)
-        return cls(wire, conversation, notes=notes, engine=engine.name, handlers=handlers)
+        return cls(wire, conversation, notes=notes, engine=engine.name, handlers=handlers, bounds=bounds)
 
     @property
     def kept(self) -> Kept | None:
@@ -285,7 +287,9 @@ class Runner:
             self._more.set()
 
     async def _read_block(self, block: Block) -> None:
-        if self._asking is not None and (self._held or (self._unread >= BACKLOG and self._asking.awaits)):
+        if self._asking is not None and (
+            self._held or (self._unread >= self._bounds.backlog_bytes and self._asking.awaits)
+        ):
             answers, rest = self._asking.sift(block)
             self._held.append(rest)
             self._more.set()
@@ -300,7 +304,7 @@ class Runner:
 
     async def _leave_room(self) -> None:
         """Wait until somebody has read, unless an answer is due: it may stand behind what is not yet read."""
-        while self._unread >= BACKLOG and not self._ending and not self._awaits():
+        while self._unread >= self._bounds.backlog_bytes and not self._ending and not self._awaits():
             self._room.clear()
             await self._room.wait()
 

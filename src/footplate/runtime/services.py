@@ -20,8 +20,8 @@ from footplate.runtime.bulletin import Bulletin
 from footplate.runtime.guard import GUARD, judge
 from footplate.runtime.handlers import Handler
 from footplate.runtime.projects import Projects
+from footplate.runtime.surroundings import Surroundings
 from footplate.runtime.taps import Taps
-from footplate.runtime.ulid import new_ulid
 from footplate.runtime.warm import Place, WarmPool
 from footplate.store.base import Store
 
@@ -56,9 +56,11 @@ class Services:
         data: Path,
         rules: tuple[Rule, ...] = (),
         keepers: Keepers | None = None,
+        surroundings: Surroundings | None = None,
     ) -> None:
         """`keepers` are those that outlive this process, where `keeper` stands for them."""
         self.store = store
+        self.surroundings = surroundings or Surroundings()
         self.keeper = keeper
         self.keepers = keepers
         self.settings = settings
@@ -74,7 +76,7 @@ class Services:
         self.projects = Projects(settings, environ)
         self.hooks: dict[str, Handler] = {GUARD: self._judge}
         """Handlers that any agent of ours may call, by name."""
-        place = Place(keeper, environ=environ, locks=self.locks, hooks=self.hooks)
+        place = Place(keeper, environ=environ, locks=self.locks, hooks=self.hooks, surroundings=self.surroundings)
         self.warm = WarmPool(place, size=settings.runtime.prewarm, unused_s=settings.runtime.prewarm_s)
 
     @property
@@ -90,10 +92,10 @@ class Services:
     async def _judge(self, given: msgspec.Raw) -> msgspec.Raw:
         return judge(given, self.rules)
 
-    async def audit(self, session: SessionId, request: Request, answered: RequestAnswered, at: float) -> None:
+    async def audit(self, session: SessionId, request: Request, answered: RequestAnswered) -> None:
         """Write an answer into the audit log."""
         entry = AuditEntry(
-            time=at,
+            time=self.surroundings.time(),
             session=session,
             request=answered.request,
             kind=request.kind,
@@ -103,4 +105,4 @@ class Services:
             surface=answered.surface,
             answer=answered.answer,
         )
-        await self.store.documents(AUDIT).put(new_ulid(), msgspec.json.encode(entry), durable=False)
+        await self.store.documents(AUDIT).put(self.surroundings.new_id(), msgspec.json.encode(entry), durable=False)

@@ -40,7 +40,7 @@ from footplate.runtime.resumption import Resumption
 from footplate.runtime.services import Services
 from footplate.runtime.shell import run_shell
 from footplate.runtime.spec import SessionSpec, keep_spec
-from footplate.runtime.ulid import new_ulid
+from footplate.tasks import spawn
 
 CATCH_UP_S = 0.02
 """Between two looks at whether an agent that was taken over has answered."""
@@ -59,7 +59,7 @@ class Session:
         links = Links(self._take_batch, self._mailbox.post, self._halt)
         self._conductor = Conductor(services, engine, spec, log, links)
         self._allowance = Allowance(self._conductor)
-        book = RequestBook()
+        book = RequestBook(services.surroundings.new_id)
         self._resumption = Resumption(self._conductor, book)
         self._desk = Desk(self._conductor, self._allowance, book, self._resumption)
         self._rejoined: asyncio.Task[None] | None = None
@@ -74,7 +74,7 @@ class Session:
             mode=self.spec.mode,
             resumed=resume,
         )
-        await self._do(lambda: self._log.publish([opened], source="bridge", durable=True))
+        await self._do(lambda: self._log.append([opened], source="bridge", durable=True))
         await self._do(self._conductor.tell_state)
 
     async def take_up(self) -> None:
@@ -88,7 +88,7 @@ class Session:
     async def rejoin(self, rejoin: Rejoin) -> None:
         """Go on with the agent that outlived the service which had it, in the middle of whatever it does."""
         await self._do(lambda: self._rejoin(rejoin))
-        self._rejoined = asyncio.create_task(self._catch_up(), name=f"rejoin {self.id}")
+        self._rejoined = spawn(self._catch_up(), name=f"rejoin {self.id}")
 
     async def _rejoin(self, rejoin: Rejoin) -> None:
         self._desk.rejoin()
@@ -171,7 +171,7 @@ class Session:
         blocks = (TextBlock(text=content),) if isinstance(content, str) else content
         if not blocks:
             raise InvalidValue("content", content, "at least one block")
-        prompt = PromptId(key or new_ulid())
+        prompt = PromptId(key or self._services.surroundings.new_id())
         await self._do(lambda: self._conductor.accept(prompt, blocks, when))
         return prompt
 
@@ -232,7 +232,7 @@ class Session:
 
     async def rename(self, title: str) -> None:
         """Give the session a title."""
-        await self._do(lambda: self._log.publish([m.TitleChanged(title=title)], source="person"))
+        await self._do(lambda: self._log.append([m.TitleChanged(title=title)], source="person"))
 
     async def stop_task(self, task: TaskId) -> None:
         """End one background task."""
@@ -250,7 +250,7 @@ class Session:
 
     async def _ran(self, ran: m.CommandRan) -> None:
         self._conductor.follow(ran)
-        await self._log.publish([ran], source="person", durable=True)
+        await self._log.append([ran], source="person", durable=True)
 
     async def rewind(self, message: MessageId) -> None:
         """Put files back to where they stood at a message of the person; `FilesRewound` says which."""
@@ -352,13 +352,13 @@ class Session:
         self._conductor.over = True
         self._resumption.closing = True
         if not self._catches_up:  # else its agent may have begun with any of them
-            await self._log.publish(_closed(self._conductor.waiting()), source="bridge")
+            await self._log.append(_closed(self._conductor.waiting()), source="bridge")
         await self._resumption.end_turn(reason or "the session was closed", unanswered=True)
         await self._desk.close(reason or "the session was closed")
 
     async def _end_close(self, reason: str) -> None:
         left: list[Event] = _closed(self._log.outline().queue)
-        await self._log.publish([*left, m.SessionClosed(reason=reason)], source="bridge", durable=True)
+        await self._log.append([*left, m.SessionClosed(reason=reason)], source="bridge", durable=True)
 
     # ------------------------------------------------------------------------------------- in the mailbox
 
@@ -378,7 +378,7 @@ class Session:
         if agent is not None:
             await agent.ask(command)
         elif event is not None:
-            await self._do(lambda: self._log.publish([event], source="person"))
+            await self._do(lambda: self._log.append([event], source="person"))
 
     async def _halt(self, limit: m.LimitReached, where: Halted) -> None:
         await self._allowance.halt(limit, where)
@@ -395,10 +395,10 @@ class Session:
         for event in events:
             self._conductor.follow(event)
         if all(map(is_ephemeral, events)):
-            await self._log.publish(events)
+            await self._log.append(events)
             return
         settled = self._conductor.settles(events)
-        await self._log.publish(events, then=self._conductor.news() if settled else ())
+        await self._log.append(events, then=self._conductor.news() if settled else ())
         for event in events:
             await self._react(event)
         if not settled:

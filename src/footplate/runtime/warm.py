@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
-import uuid
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -25,8 +23,9 @@ from footplate.host.locks import SessionLock
 from footplate.host.spawner import Spawner
 from footplate.runtime.guard import GUARD
 from footplate.runtime.handlers import Handler
-from footplate.runtime.memory import memory_is_short
 from footplate.runtime.runner import Runner
+from footplate.runtime.surroundings import Surroundings
+from footplate.tasks import Tasks
 
 LOOK_S: Final = 5.0
 """Between two looks at processes that wait."""
@@ -55,9 +54,16 @@ class Place:
     """Where agents are started: the keeper that does it, the environment they are chosen from, the folder of locks."""
 
     def __init__(
-        self, keeper: Spawner, *, environ: Mapping[str, str], locks: Path, hooks: Mapping[str, Handler] | None = None
+        self,
+        keeper: Spawner,
+        *,
+        environ: Mapping[str, str],
+        locks: Path,
+        hooks: Mapping[str, Handler] | None = None,
+        surroundings: Surroundings | None = None,
     ) -> None:
         """`hooks` are handlers that any agent may call whose options name them."""
+        self.surroundings = surroundings or Surroundings()
         self._keeper = keeper
         self._locks = locks
         self._hooks = hooks or {}
@@ -72,14 +78,20 @@ class Place:
         Raises `EngineError` or `HostError` when it cannot start, `LockHeld` when another process writes the session.
         """
         if engine.capabilities(installed).chooses_session_id and (options.resume is None or options.fork):
-            options = msgspec.structs.replace(options, session_id=EngineSessionId(str(uuid.uuid4())))
+            options = msgspec.structs.replace(options, session_id=EngineSessionId(self.surroundings.new_uuid()))
         known = options.session_id or (None if options.fork else options.resume)
         if known is not None and lock is None:
             lock = self.lock_on(engine, known)
             await lock.acquire()
         try:
             runner = await Runner.start(
-                engine, installed, options, keeper=self._keeper, environ=self.environ, hooks=self._hooks
+                engine,
+                installed,
+                options,
+                keeper=self._keeper,
+                environ=self.environ,
+                hooks=self._hooks,
+                bounds=self.surroundings.bounds,
             )
         except BaseException:
             if lock is not None:
@@ -89,7 +101,7 @@ class Place:
 
     def lock_on(self, engine: Engine, session: EngineSessionId) -> SessionLock:
         """The lock on a conversation of the engine's, not yet taken."""
-        return SessionLock(self._locks, f"{engine.name}:{session}", what="footplate session")
+        return self.surroundings.lock_on(self._locks, f"{engine.name}:{session}", "footplate session")
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,16 +129,15 @@ class WarmPool:
         *,
         size: int = 0,
         unused_s: float = 300.0,
-        is_short: Callable[[], bool] = memory_is_short,
     ) -> None:
         self._place = place
         self._size = size
         self._unused_s = unused_s
-        self._is_short = is_short
+        self._surroundings = place.surroundings
         self._waiting: list[Waiting] = []
         self._coming: list[Kind] = []
-        self._beginnings: set[asyncio.Task[None]] = set()
-        self._endings: set[asyncio.Task[None]] = set()
+        self._beginnings = Tasks()
+        self._endings = Tasks()
         self._closed = False
 
     @property
@@ -147,19 +158,15 @@ class WarmPool:
         started = self._take(kind) or await self._place.start(engine, installed, options)
         if not self._closed and kind not in (*self._coming, *(each.kind for each in self._waiting)):
             self._coming.append(kind)
-            _keep(self._beginnings, self._warm(engine, kind))
+            self._beginnings.spawn(self._warm(engine, kind), name=f"warm pool: start {engine.name}")
         return started
 
     async def close(self) -> None:
         """End every process that waits; nothing is started ahead any more."""
         self._closed = True
-        for task in self._beginnings:
-            task.cancel()
-        if self._beginnings:
-            await asyncio.wait(self._beginnings)
+        await self._beginnings.cancel()
         self._dismiss(self._waiting)
-        if self._endings:
-            await asyncio.wait(self._endings)
+        await self._endings.wait()
 
     def _take(self, kind: Kind) -> Started | None:
         for each in self._waiting:
@@ -171,7 +178,7 @@ class WarmPool:
     async def _warm(self, engine: Engine, kind: Kind) -> None:
         """Start one for the next session of this kind, and look after it; the one that waits longest makes room."""
         try:
-            if self._is_short():
+            if self._surroundings.memory_is_short():
                 return
             started = await self._place.start(engine, kind.installed, kind.options)
         except (EngineError, HostError) as problem:
@@ -179,13 +186,13 @@ class WarmPool:
             return
         finally:
             self._coming.remove(kind)
-        mine = Waiting(kind=kind, started=started, since=time.monotonic())
+        mine = Waiting(kind=kind, started=started, since=self._surroundings.monotonic())
         self._waiting.append(mine)
         self._dismiss(self._waiting[: -self._size])
         while mine in self._waiting:
             await asyncio.sleep(min(LOOK_S, self._unused_s))
-            late = time.monotonic() - mine.since >= self._unused_s
-            if mine in self._waiting and (late or started.runner.over or self._is_short()):
+            late = self._surroundings.monotonic() - mine.since >= self._unused_s
+            if mine in self._waiting and (late or started.runner.over or self._surroundings.memory_is_short()):
                 self._dismiss([mine])
 
     def _dismiss(self, leaving: list[Waiting]) -> None:
@@ -193,14 +200,7 @@ class WarmPool:
         gone = list(leaving)
         self._waiting = [each for each in self._waiting if each not in gone]
         for each in gone:
-            _keep(self._endings, each.started.end())
-
-
-def _keep(tasks: set[asyncio.Task[None]], work: Coroutine[object, object, None]) -> None:
-    """Do it beside everything else, and know of it as long as it goes on."""
-    task = asyncio.create_task(work, name="warm pool")
-    tasks.add(task)
-    task.add_done_callback(tasks.discard)
+            self._endings.spawn(each.started.end(), name="warm pool: end")
 
 
 def _is_plain(options: Options) -> bool:

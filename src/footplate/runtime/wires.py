@@ -18,6 +18,7 @@ from footplate.host.sandbox import LAYERS, Sandbox
 from footplate.host.spawner import Spawner
 from footplate.host.table import LINUX
 from footplate.runtime.memory import TreeWatch
+from footplate.tasks import spawn
 
 CLOSE_WAIT_S = 2.0
 TERM_WAIT_S = 3.0
@@ -195,7 +196,7 @@ class TaskWire:
         self._splitter = LineSplitter()
         self._closing = asyncio.Event()
         self._ended = False
-        self._task = asyncio.create_task(self._serve(launch), name="in-process agent")
+        self._task = spawn(self._serve(launch), name="in-process agent", awaited=True)
 
     @property
     def gone(self) -> bool:

@@ -15,6 +15,7 @@ from footplate.events.ids import RequestId, SessionId
 from footplate.events.requests import Allow, Answer, Choose, Decline, Deny, Reply, Request
 from footplate.events.view import RequestView
 from footplate.sdk.shapes import RequestInfo
+from footplate.tasks import spawn
 
 PermissionReply = Literal["once", "always", "reject"]
 Handler = Callable[[RequestInfo], Answer | Awaitable[Answer | None] | None]
@@ -103,7 +104,7 @@ class Desk:
         if not self._handlers or request.id in self._seen:
             return
         self._seen.add(request.id)
-        task = asyncio.create_task(self._ask(request), name=f"request {request.id}")
+        task = spawn(self._ask(request), name=f"request {request.id}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 

@@ -38,6 +38,7 @@ from footplate.sdk.shapes import (
 )
 from footplate.sdk.stream import Stream
 from footplate.sdk.wire import PATIENCE_S, Wire
+from footplate.tasks import spawn
 from footplate.version import __version__
 
 PAGE: Final = 500
@@ -272,7 +273,7 @@ class Client:
         """Let the handler answer what any agent asks, also what is open already; what is returned ends that."""
         stop = self._desk.add(handler)
         if self._watching is None:
-            self._watching = asyncio.create_task(self._watch(), name="news")
+            self._watching = spawn(self._watch(), name="news")
         for request in await self.requests():
             self._desk.take(request)
         return stop

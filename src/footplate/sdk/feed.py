@@ -17,6 +17,7 @@ from footplate.events.view import SessionView, TurnView
 from footplate.sdk.follow import follow_session
 from footplate.sdk.shapes import SessionDetail
 from footplate.sdk.wire import Wire
+from footplate.tasks import spawn
 
 KEPT_TURNS = 64
 Listener = Callable[[ReadEnvelope], None]
@@ -88,7 +89,7 @@ class Feed:
                 return
             detail = await self._wire.get(f"/api/sessions/{self._session}", SessionDetail)
             self._reducer = SessionReducer(detail.view())
-            self._task = asyncio.create_task(self._read(), name=f"events of {self._session}")
+            self._task = spawn(self._read(), name=f"events of {self._session}")
 
     def listen(self, listener: Listener) -> Callable[[], None]:
         """Call the listener with each event; what is returned ends that."""

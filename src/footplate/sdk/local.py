@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from footplate.errors import ServiceUnreachable
+from footplate.tasks import spawn
 
 START_S: Final = 60.0
 STOP_S: Final = 15.0
@@ -50,7 +51,7 @@ class LocalService:
                 async for raw in stdout:
                     said.append(raw.decode(errors="replace").rstrip())
                     if found := _LISTENS.search(said[-1]):
-                        return cls(process, found[1], token, asyncio.create_task(stdout.read()))
+                        return cls(process, found[1], token, spawn(stdout.read(), name="output of the local service"))
         except TimeoutError:
             said.append(f"it did not listen within {START_S:g} s")
         except BaseException:

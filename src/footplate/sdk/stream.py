@@ -8,6 +8,8 @@ from types import TracebackType
 from typing import Generic, Self, TypeVar
 from weakref import WeakSet
 
+from footplate.tasks import spawn
+
 T = TypeVar("T")
 
 
@@ -27,7 +29,7 @@ class Streams:
     def left(self, source: AsyncGenerator[T]) -> None:
         """Nobody holds the stream any more: close its source when there is time."""
         try:
-            task = asyncio.get_running_loop().create_task(source.aclose())
+            task = spawn(source.aclose(), name="close stream")
         except RuntimeError:
             return  # the loop is gone, and every connection with it
         self._closing.add(task)

@@ -13,6 +13,7 @@ from footplate.events.ids import PromptId, SessionId, TurnId
 from footplate.events.view import TurnView
 from footplate.sdk.feed import Feed, Reader
 from footplate.sdk.shapes import Accepted
+from footplate.tasks import spawn
 
 
 class TurnRun:
@@ -28,7 +29,7 @@ class TurnRun:
         self._send = send
         self._turn: TurnId | None = None
         self._over = False
-        self._begun = asyncio.ensure_future(self._begin())
+        self._begun = spawn(self._begin(), name=f"prompt to {session}", awaited=True)
 
     async def _begin(self) -> tuple[Reader, PromptId]:
         await self._feed.start()

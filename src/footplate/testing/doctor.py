@@ -20,6 +20,7 @@ from footplate.engines.distribution import Offer
 from footplate.errors import ConfigError, EngineNotFound, FootplateError, RequestError
 from footplate.runtime.agents import AgentState, Roster
 from footplate.runtime.examination import Examined, Report, Step
+from footplate.tasks import spawn
 from footplate.testing.drill import Subject, drill
 from footplate.testing.shapes import read_known, unknown
 
@@ -129,7 +130,7 @@ def _say_nothing(_: object) -> None:
 
 async def _until_stopped(work: Coroutine[Any, Any, list[Examined]]) -> list[Examined]:
     """Do the work; a SIGTERM ends the agent and takes the drill's folder away before we go."""
-    task = asyncio.ensure_future(work)
+    task = spawn(work, name="doctor", awaited=True)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     return await task
 

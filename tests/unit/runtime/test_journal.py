@@ -20,6 +20,7 @@ from footplate.runtime.recovery import BRIDGE, STOPPED, close_what_was_left
 from footplate.runtime.requests import RequestBook
 from footplate.runtime.standing import standing_of
 from footplate.testing.invariants import check_invariants
+from footplate.ulid import new_ulid
 
 T, R, A, B, C = TurnId("t"), RequestId("r"), ToolCallId("a"), ToolCallId("b"), ToolCallId("c")
 TOKEN = ResumeToken(engine="claude", value=EngineSessionId("e"))
@@ -131,7 +132,7 @@ def test_a_new_process_is_told_what_is_open_and_asks_for_itself() -> None:
 
 
 def test_a_request_that_is_asked_again_goes_by_the_id_it_had() -> None:
-    book = RequestBook()
+    book = RequestBook(new_ulid)
     renamed = book.rename(m.RequestOpened(request=replace(ASKED, id=RequestId("engine-1"))))
     assert isinstance(renamed, m.RequestOpened)
     book.adopt(R, RequestId("engine-1"))

@@ -20,6 +20,7 @@ from footplate.events.ids import EngineSessionId, PromptId
 from footplate.events.model import TurnEnded
 from footplate.host.process import Keeper
 from footplate.runtime import warm
+from footplate.runtime.surroundings import Surroundings
 from footplate.runtime.warm import Place, Started, WarmPool
 
 
@@ -35,8 +36,10 @@ class Pools:
 
     def make(self, *, size: int, unused_s: float = 60.0, is_short: Callable[[], bool] = lambda: False) -> WarmPool:
         environ = {"HOME": str(self.folder), "PATH": os.environ["PATH"], "FOOTPLATE_MOCK_PACE_MS": "0"}
-        place = Place(self.keeper, environ=environ, locks=self.folder / "locks")
-        self.made.append(WarmPool(place, size=size, unused_s=unused_s, is_short=is_short))
+        surroundings = Surroundings()
+        surroundings.memory_is_short = is_short  # type: ignore[method-assign]
+        place = Place(self.keeper, environ=environ, locks=self.folder / "locks", surroundings=surroundings)
+        self.made.append(WarmPool(place, size=size, unused_s=unused_s))
         return self.made[-1]
 
     async def processes(self, count: int) -> set[int]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from footplate.chat.inbox.letters import Letters
 from footplate.chat.model import Id, Update
+from footplate.tasks import spawn
 
 log = logging.getLogger(__name__)
-Handler = Callable[[list[Update]], Awaitable[None]]
+Handler = Callable[[list[Update]], Coroutine[Any, Any, None]]
 """Deals with an update, and with those behind it that belong to it."""
 Joins = Callable[[Update, Update], bool]
 Lane = tuple[Id, Id, bool]
@@ -33,7 +35,7 @@ class Intake:
             lane = lane_of(update)
             self._waiting.setdefault(lane, deque()).append(update)
             if lane not in self._workers:
-                self._workers[lane] = asyncio.create_task(self._work(lane), name=f"chat inbox {lane}")
+                self._workers[lane] = spawn(self._work(lane), name=f"chat inbox {lane}")
 
     async def stop(self, patience_s: float) -> None:
         """Let what is being dealt with come to an end; the rest is kept for the next start."""
@@ -62,7 +64,7 @@ class Intake:
 
     async def _deal_with(self, updates: list[Update]) -> None:
         """An update that cannot be dealt with is told in the log, and does not stand in the way of the next."""
-        task = asyncio.ensure_future(self._handle(updates))
+        task = spawn(self._handle(updates), name=f"chat update {updates[0].update_id}", awaited=True)
         try:
             await asyncio.wait((task,))
         except asyncio.CancelledError:

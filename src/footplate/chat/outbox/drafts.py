@@ -9,6 +9,7 @@ import time
 from footplate.chat.model import Id, Place
 from footplate.chat.transport import Transport
 from footplate.errors import BotError, BotRefused, RetryAfter
+from footplate.tasks import spawn
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +35,7 @@ class Drafts:
             return
         self._wanted[place.chat] = (place, draft, text[-self._transport.capabilities.text_limit // 2 :])
         if place.chat not in self._workers:
-            self._workers[place.chat] = asyncio.create_task(self._work(place.chat), name=f"drafts {place.chat}")
+            self._workers[place.chat] = spawn(self._work(place.chat), name=f"drafts {place.chat}")
 
     def forget(self, chat: Id) -> None:
         """The message itself comes now."""

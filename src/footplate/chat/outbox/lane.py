@@ -15,6 +15,7 @@ from footplate.chat.outbox.delivery import Delivery
 from footplate.chat.outbox.shelf import Shelf
 from footplate.chat.outbox.slots import Slot, Step, choose_step, next_operation
 from footplate.errors import BotUnreachable, ChatMigrated, RetryAfter
+from footplate.tasks import spawn
 
 log = logging.getLogger(__name__)
 DONE: Final = ("shown", "gone", "failed")
@@ -48,7 +49,7 @@ class Lane:
         """Look again at what is to be done."""
         self._bell.set()
         if self._worker is None or self._worker.done():
-            self._worker = asyncio.create_task(self._work(), name=f"chat {self.chat}")
+            self._worker = spawn(self._work(), name=f"chat {self.chat}")
 
     @property
     def idle(self) -> bool:

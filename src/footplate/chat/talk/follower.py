@@ -25,6 +25,7 @@ from footplate.events.base import ResumeToken
 from footplate.events.ids import PromptId
 from footplate.events.model import Event, Unknown
 from footplate.runtime.session import Session
+from footplate.tasks import spawn
 
 log = logging.getLogger(__name__)
 RENDER_S: Final = 0.2
@@ -52,7 +53,7 @@ class Follower:
 
     def start(self, after: int) -> asyncio.Task[None]:
         """Follow from that event on."""
-        self._task = asyncio.create_task(self._run(after), name=f"chat follows {self._session.id}")
+        self._task = spawn(self._run(after), name=f"chat follows {self._session.id}")
         return self._task
 
     async def stop(self) -> None:
@@ -88,7 +89,7 @@ class Follower:
         if view.resume is not None:
             self._attached = m.EngineAttached(engine=view.engine, engine_session_id=view.resume.value, cwd=view.cwd)
         await self.requests.take_up(self._place())
-        drawing = asyncio.create_task(self._draw(), name=f"chat draws {self._session.id}")
+        drawing = spawn(self._draw(), name=f"chat draws {self._session.id}")
         subscription = self._session.subscribe(after)
         last = view.last_seq
         try:

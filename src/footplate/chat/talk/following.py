@@ -16,6 +16,7 @@ from footplate.events.ids import RequestId, SessionId
 from footplate.events.model import Envelope
 from footplate.runtime.session import Session
 from footplate.store.values import SessionFilter
+from footplate.tasks import spawn
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +83,9 @@ class Following:
                 isinstance(envelope.event, m.TurnStarted) and envelope.event.origin == "task"
             )
             if wanted and envelope.session not in self._followers:
-                task = asyncio.create_task(self._look_at(envelope.session, envelope.seq - 1))
+                task = spawn(
+                    self._look_at(envelope.session, envelope.seq - 1), name=f"chat looks at {envelope.session}"
+                )
                 self._starting.add(task)
                 task.add_done_callback(self._starting.discard)
 

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 
 from footplate.chat.model import Message
 from footplate.chat.talk.kit import Kit
+from footplate.tasks import spawn
 
 Handler = Callable[[list[Message]], Awaitable[None]]
 
@@ -44,7 +45,7 @@ class Albums:
         waiting = self._timers.pop(key, None)
         if waiting is not None:
             waiting.cancel()
-        self._timers[key] = asyncio.create_task(self._hand_over(key), name=f"chat album {key}")
+        self._timers[key] = spawn(self._hand_over(key), name=f"chat album {key}")
 
     async def _hand_over(self, key: str) -> None:
         await asyncio.sleep(self._kit.settings.media_group_debounce_s)

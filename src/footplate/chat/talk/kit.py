@@ -27,7 +27,7 @@ from footplate.runtime.backend import HubBackend
 from footplate.runtime.hub import Hub
 from footplate.runtime.roster import Roster
 from footplate.runtime.services import Services
-from footplate.runtime.ulid import new_ulid
+from footplate.ulid import new_ulid
 
 MARKS_ROOM: Final = 600
 """What marks of buttons may add to a message."""

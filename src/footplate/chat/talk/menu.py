@@ -14,7 +14,8 @@ from footplate.chat.reading.commands import COMMANDS
 from footplate.chat.talk.kit import Kit
 from footplate.errors import BotError
 from footplate.events.model import CommandsChanged, Envelope, SlashCommand
-from footplate.runtime.ulid import new_ulid
+from footplate.tasks import spawn
+from footplate.ulid import new_ulid
 
 log = logging.getLogger(__name__)
 MOST: Final = 100
@@ -66,7 +67,7 @@ class Menu:
         for envelope in envelopes:
             if isinstance(envelope.event, CommandsChanged) and envelope.event.commands != self._own:
                 self._own = envelope.event.commands
-                task = asyncio.create_task(self.show(), name="chat menu")
+                task = spawn(self.show(), name="chat menu")
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
 

@@ -22,8 +22,8 @@ from footplate.errors import AlreadyAnswered, BotError, FootplateError
 from footplate.events.ids import PromptId, RequestId, SessionId
 from footplate.events.requests import Answer
 from footplate.runtime.session import Session
-from footplate.runtime.ulid import new_ulid
 from footplate.store.values import RequestFilter
+from footplate.ulid import new_ulid
 
 log = logging.getLogger(__name__)
 NOTHING_RUNS = "nothing is currently running for that message."

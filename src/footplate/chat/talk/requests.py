@@ -21,6 +21,7 @@ from footplate.events.requests import Deny
 from footplate.events.tools import ToolDetail
 from footplate.events.view import RequestView, ToolItem
 from footplate.runtime.session import Session
+from footplate.tasks import spawn
 
 UNATTENDED: Final = "Nobody is there to answer: this ran by a schedule. Go on without it, or say what is missing."
 
@@ -157,7 +158,7 @@ class RequestBoard:
             timer.cancel()
 
     def _begin_reminding(self, request: RequestId) -> None:
-        task = asyncio.create_task(self._remind(request), name=f"chat reminds of {request}")
+        task = spawn(self._remind(request), name=f"chat reminds of {request}")
         self._reminding.add(task)
         task.add_done_callback(self._reminding.discard)
 

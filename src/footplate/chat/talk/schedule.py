@@ -17,6 +17,7 @@ from footplate.chat.talk.places import Spot
 from footplate.chat.talk.prompts import Prompter, Wish
 from footplate.chat.talk.records import Delayed
 from footplate.errors import FootplateError, InvalidValue
+from footplate.tasks import spawn
 
 log = logging.getLogger(__name__)
 DELAY: Final = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
@@ -108,7 +109,7 @@ class Schedule:
         return "taken back."
 
     def _wait(self, key: str, delayed: Delayed) -> None:
-        self._timers[key] = asyncio.create_task(self._run(key, delayed), name=f"chat at {key}")
+        self._timers[key] = spawn(self._run(key, delayed), name=f"chat at {key}")
 
     async def _run(self, key: str, delayed: Delayed) -> None:
         await asyncio.sleep(max(0.0, delayed.at - time.time()))

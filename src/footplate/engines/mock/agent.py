@@ -44,6 +44,7 @@ from footplate.engines.mock.sessions import MODES, Memory, Saved, Session, choos
 from footplate.engines.mock.steps import Prompt
 from footplate.engines.mock.triggers import choose_script
 from footplate.engines.mock.turn import Stop, Turn
+from footplate.tasks import spawn
 from footplate.version import __version__
 
 PACE_MS: Final = 400
@@ -67,7 +68,7 @@ async def serve(
     At the end of the lines every turn is cancelled, gets its answer out, and nothing is left running.
     """
     agent = Agent(Peer(write), env=env, cwd=cwd, complain=complain, memory=memory or choose_memory(env))
-    reading = asyncio.create_task(agent.read(lines_in), name="mock agent: read")
+    reading = spawn(agent.read(lines_in), name="mock agent: read", awaited=True)
     try:
         await asyncio.wait((reading, agent.ended), return_when=asyncio.FIRST_COMPLETED)
         if agent.ended.done():
@@ -253,7 +254,7 @@ class Agent:
         session = self._session(params.session_id)
         cancelled = asyncio.Event()
         session.cancels.append(cancelled)
-        task = asyncio.create_task(self._run(rpc_id, session, params, cancelled), name="mock agent: turn")
+        task = spawn(self._run(rpc_id, session, params, cancelled), name="mock agent: turn")
         self.turns.add(task)
         task.add_done_callback(self._over)
 

@@ -44,6 +44,7 @@ from footplate.engines.mock.steps import (
     Step,
     Think,
 )
+from footplate.tasks import spawn
 
 CANCELLED = Reply("cancelled")
 SKIP = PermissionOption(option_id="skip", name="Skip the question", kind="reject_once")
@@ -203,7 +204,7 @@ class Turn:
         """The client's response, or None when the turn was cancelled first."""
         self._speaking = ""
         answer = await self._peer.request(method, params)
-        cancelled = asyncio.ensure_future(self._cancelled.wait())
+        cancelled = spawn(self._cancelled.wait(), name="mock agent: cancel", awaited=True)
         try:
             await asyncio.wait((answer, cancelled), return_when=asyncio.FIRST_COMPLETED)
             return answer.result() if answer.done() else None

@@ -21,6 +21,7 @@ from footplate.engines.commands import with_agents
 from footplate.errors import ConfigError, FootplateError, RequestError, UnsupportedOption
 from footplate.interfaces.acp.desk import Reception
 from footplate.interfaces.acp.editor import open_editor
+from footplate.tasks import spawn
 
 FAILED: Final = 1
 USAGE: Final = 2
@@ -34,8 +35,8 @@ async def serve_editor(engine: str, environ: Mapping[str, str], settings: Settin
     """Serve the editor at our standard streams until it is gone or a signal comes."""
     loop = asyncio.get_running_loop()
     async with open_editor() as editor:
-        serving = asyncio.create_task(
-            Reception(editor, engine, environ, settings, attach, COMMAND).serve(), name="reception"
+        serving = spawn(
+            Reception(editor, engine, environ, settings, attach, COMMAND).serve(), name="reception", awaited=True
         )
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, serving.cancel)

@@ -26,6 +26,7 @@ from footplate.runtime.acp.guests import SOCKET_NAME, Hello, Role, Welcome, edit
 from footplate.runtime.private_socket import connect
 from footplate.runtime.service import open_service
 from footplate.runtime.tenancy import LOOK_AGAIN_S, open_doors, own_or_join
+from footplate.tasks import spawn
 
 HELLO_S: Final = 10.0
 RETURN_S: Final = 30.0
@@ -121,7 +122,7 @@ class Reception:
     async def serve(self) -> None:
         """Until the editor is gone."""
         before: Role | None = None
-        reading = asyncio.create_task(self._editor.read(), name="editor")
+        reading = spawn(self._editor.read(), name="editor", awaited=True)
         try:
             while True:
                 async with self._open(before) as desk:
@@ -134,7 +135,7 @@ class Reception:
                         line = reading.result()
                         if not line:
                             return
-                        reading = asyncio.create_task(self._editor.read(), name="editor")
+                        reading = spawn(self._editor.read(), name="editor", awaited=True)
                         await desk.receive(line)
                 before = desk.role
                 log.warning("%s", desk.lost.result())
@@ -192,7 +193,7 @@ class Reception:
         try:
             welcome = await _greet(reader, writer, Hello(engine=self._engine, command=self._command))
             desk = JoinedDesk(writer, welcome, self._ledger)
-            relay = asyncio.create_task(desk.relay(reader, self._editor.write), name="owner")
+            relay = spawn(desk.relay(reader, self._editor.write), name="owner")
             try:
                 yield desk
             finally:

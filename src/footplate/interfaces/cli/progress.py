@@ -24,6 +24,7 @@ from footplate.interfaces.cli.lines import (
     summary,
     verdict,
 )
+from footplate.tasks import spawn
 
 TICK_S = 0.2
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -146,7 +147,7 @@ class Painter(PlainLines):
         self._ticker: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Painter:
-        self._ticker = asyncio.create_task(self._tick(), name="clock")
+        self._ticker = spawn(self._tick(), name="clock")
         return self
 
     async def __aexit__(

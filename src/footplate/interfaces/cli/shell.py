@@ -22,6 +22,7 @@ from footplate.interfaces.cli.client import Client, address_options, with_client
 from footplate.interfaces.cli.failing import FAILED
 from footplate.interfaces.cli.ps import ARGUMENTS, Process
 from footplate.interfaces.cli.signals import TERMINATED
+from footplate.tasks import spawn
 
 if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection
@@ -134,8 +135,8 @@ class Seat:
         loop.add_signal_handler(signal.SIGWINCH, self._keys.put_nowait, b"")
         source = Input(STDIN, lambda data: self._keys.put_nowait(data or END_OF_INPUT))
         source.start()
-        showing = asyncio.create_task(self._show(), name="terminal")
-        typing = asyncio.create_task(self._type(), name="keys")
+        showing = spawn(self._show(), name="terminal", awaited=True)
+        typing = spawn(self._type(), name="keys", awaited=True)
         try:
             await asyncio.wait((showing, typing), return_when=asyncio.FIRST_COMPLETED)
         finally:

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 
 from footplate.interfaces.cli.progress import Progress
 from footplate.runtime.run import Run
+from footplate.tasks import spawn
 
 CANCELLED = 130
 TERMINATED = 143
@@ -31,7 +32,7 @@ class Signals:
             self._task.cancel()
             return
         self._progress.note("interrupting (Ctrl-C again to kill)")
-        self._stopping = asyncio.create_task(self._run.interrupt(), name="interrupt")
+        self._stopping = spawn(self._run.interrupt(), name="interrupt")
 
     def terminate(self) -> None:
         """By force, at once."""

@@ -15,6 +15,7 @@ from typing import Final, TextIO
 
 from footplate.interfaces.cli.lines import clip, duration, one_line
 from footplate.interfaces.cli.progress import SPINNER, TICK_S
+from footplate.tasks import spawn
 
 PATIENCE_S: Final = 0.5
 """What is done sooner needs no line."""
@@ -58,7 +59,7 @@ async def working(words: str, so_far: Callable[[], str] = str, stream: TextIO | 
     """Show that it goes on for as long as the block lasts; `so_far` tells how much is done."""
     shown = stream or sys.stderr
     line = Working(words, so_far, shown)
-    ticking = asyncio.create_task(line.tick(), name="working") if shown.isatty() else None
+    ticking = spawn(line.tick(), name="working") if shown.isatty() else None
     try:
         yield line
     finally:

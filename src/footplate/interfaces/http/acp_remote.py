@@ -32,7 +32,8 @@ from footplate.interfaces.http.sse import EventStream
 from footplate.runtime.acp.connection import Connection
 from footplate.runtime.acp.room import session_of
 from footplate.runtime.acp.tape import TapeReader
-from footplate.runtime.ulid import new_ulid
+from footplate.tasks import spawn
+from footplate.ulid import new_ulid
 
 routes = Routes("acp")
 CONNECTION: Final = "acp-connection-id"
@@ -100,8 +101,8 @@ async def converse(call: Call, query: AgentQuery) -> None:
     await socket.accept(headers=[(CONNECTION.encode(), connection.name.encode())])
     reader = connection.tape.reader(0)
     forget = call.at_end(reader.close)
-    sending = asyncio.create_task(_send(socket, reader))
-    taking = asyncio.create_task(_take(socket, connection))
+    sending = spawn(_send(socket, reader), name=f"acp socket {connection.name}: send", awaited=True)
+    taking = spawn(_take(socket, connection), name=f"acp socket {connection.name}: receive", awaited=True)
     try:
         await asyncio.wait((sending, taking), return_when=asyncio.FIRST_COMPLETED)
     finally:

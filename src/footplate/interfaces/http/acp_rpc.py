@@ -15,7 +15,7 @@ from footplate.interfaces.http.routing import Routes
 from footplate.interfaces.http.sse import EventStream
 from footplate.runtime.acp.connection import Connection
 from footplate.runtime.acp.extensions import VENDOR
-from footplate.runtime.ulid import new_ulid
+from footplate.ulid import new_ulid
 
 routes = Routes("acp")
 HEADER: Final = "x-acp-connection-id"

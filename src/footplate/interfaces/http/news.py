@@ -23,6 +23,7 @@ from footplate.interfaces.http.shapes import SessionInfo
 from footplate.runtime.access import Grant
 from footplate.store.base import Store
 from footplate.store.values import RequestFilter, SessionFilter
+from footplate.tasks import spawn
 
 log = logging.getLogger(__name__)
 ACTIVE: tuple[SessionState, ...] = ("starting", "running", "waiting", "parked")
@@ -68,7 +69,7 @@ class Attention:
         self._store = store
         self._fans: dict[Grant | None, Fan] = {None: Fan()}
         self._waiting: asyncio.Queue[Envelope] = asyncio.Queue()
-        self._task = asyncio.create_task(self._tell(), name="attention")
+        self._task = spawn(self._tell(), name="attention")
         self._unsubscribe: Callable[[], None] | None = None
 
     def follow(self, subscribe: Callable[[Callable[[Sequence[Envelope]], None]], Callable[[], None]]) -> None:

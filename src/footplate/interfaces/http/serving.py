@@ -15,6 +15,7 @@ from footplate.errors import ConfigError
 from footplate.interfaces.http.api import Api
 from footplate.interfaces.http.app import App
 from footplate.interfaces.http.wire import make_protocol
+from footplate.tasks import spawn
 
 BACKLOG: Final = 1024
 TICK_S: Final = 1.0
@@ -117,8 +118,8 @@ async def listen(app: App, api: Api, listening: socket.socket, *, tls: Tls | Non
             "--tls-cert, --tls-key", str(problem), "name a certificate and its key as PEM files"
         ) from None
     server = _Server(config)
-    serving = asyncio.create_task(server.serve([listening]), name="http")
-    ready = asyncio.create_task(server.ready.wait())
+    serving = spawn(server.serve([listening]), name="http", awaited=True)
+    ready = spawn(server.ready.wait(), name="http: ready", awaited=True)
     try:
         await asyncio.wait((serving, ready), return_when=asyncio.FIRST_COMPLETED)
         if serving.done():

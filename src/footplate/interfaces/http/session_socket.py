@@ -19,6 +19,7 @@ from footplate.runtime.access import Scope
 from footplate.runtime.backend import carry_out
 from footplate.runtime.log import Subscription
 from footplate.runtime.session import Session
+from footplate.tasks import spawn
 
 routes = Routes("events")
 SURFACE = "websocket"
@@ -51,8 +52,8 @@ async def follow(call: Call, query: SocketQuery) -> None:
     after = query.after if query.after <= live.view().last_seq else 0
     reader = live.subscribe(after)
     forget = call.at_end(reader.close)
-    sending = asyncio.create_task(_send(socket, reader))
-    taking = asyncio.create_task(_take(call, live, socket))
+    sending = spawn(_send(socket, reader), name=f"socket of {live.id}: send", awaited=True)
+    taking = spawn(_take(call, live, socket), name=f"socket of {live.id}: receive", awaited=True)
     try:
         await asyncio.wait((sending, taking), return_when=asyncio.FIRST_COMPLETED)
     finally:

@@ -17,6 +17,7 @@ from starlette.types import Message, Receive, Scope, Send
 from footplate.interfaces.http.call import Call
 from footplate.interfaces.http.fan import Fan, FanFeed, Numbered, frame
 from footplate.interfaces.http.wire import ABORT
+from footplate.tasks import spawn
 
 __all__ = ["MEDIA", "EventStream", "Fan", "FanFeed", "Feed", "Numbered", "frame", "join_chunks"]
 
@@ -62,8 +63,8 @@ class EventStream:
         await send({"type": "http.response.start", "status": 200, "headers": self._headers})
         if scope["method"] == "HEAD":
             self._feed.close()
-        writer = asyncio.ensure_future(self._write(send))
-        watcher = asyncio.ensure_future(self._watch(receive, send))
+        writer = spawn(self._write(send), name="stream: write", awaited=True)
+        watcher = spawn(self._watch(receive, send), name="stream: watch", awaited=True)
         try:
             await asyncio.wait((writer, watcher), return_when=asyncio.FIRST_COMPLETED)
         finally:

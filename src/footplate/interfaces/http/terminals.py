@@ -18,6 +18,7 @@ from footplate.interfaces.http.call import Call
 from footplate.interfaces.http.processes import decode_input, find, table
 from footplate.interfaces.http.routing import Routes
 from footplate.runtime.child import Child
+from footplate.tasks import spawn
 
 FRAME: Final = 256 * 1024
 NO_BINARY: Final = 'binary frames are not taken; send {"type": "input", "data": "..."}'
@@ -75,8 +76,8 @@ async def open_terminal(call: Call) -> None:
     socket = call.socket
     await socket.accept()
     limit = table(call).limits.max_input_bytes_per_request
-    writing = asyncio.create_task(_show(socket, child), name=f"terminal {child.info.id}")
-    reading = asyncio.create_task(_listen(socket, child, limit), name=f"keys {child.info.id}")
+    writing = spawn(_show(socket, child), name=f"terminal {child.info.id}", awaited=True)
+    reading = spawn(_listen(socket, child, limit), name=f"keys {child.info.id}", awaited=True)
     forget = call.at_end(lambda: _cancel(writing, reading))
     try:
         await asyncio.wait((writing, reading), return_when=asyncio.FIRST_COMPLETED)

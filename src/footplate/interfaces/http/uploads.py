@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from footplate.interfaces.http.call import Call
+from footplate.tasks import spawn
 
 PIECE: Final = 1024 * 1024
 """How much is gathered for one write: two of these are the most that an upload holds in memory."""
@@ -39,4 +40,4 @@ async def pour(call: Call, take: Callable[[bytes], None]) -> None:
 
 
 def _write(take: Callable[[bytes], None], pieces: list[bytes]) -> asyncio.Task[None]:
-    return asyncio.create_task(asyncio.to_thread(take, b"".join(pieces)), name="upload")
+    return spawn(asyncio.to_thread(take, b"".join(pieces)), name="upload", awaited=True)

@@ -23,6 +23,7 @@ from footplate.interfaces.telegram.setup import STYLES, Style, find_chat_id, imp
 from footplate.runtime.log_lines import set_up_logging
 from footplate.runtime.service import open_service
 from footplate.runtime.tenancy import open_doors
+from footplate.tasks import spawn
 
 FAILED: Final = 1
 USAGE: Final = 2
@@ -39,7 +40,7 @@ async def run_alone(log_level: str) -> None:
     check_settings(settings.telegram)
     signals: list[signal.Signals] = []
     async with open_service(environ, settings, keep=True) as service, open_doors(service, "service"):
-        task = asyncio.create_task(Keeping(TelegramKind(), service, settings, environ).run(), name="telegram bridge")
+        task = spawn(Keeping(TelegramKind(), service, settings, environ).run(), name="telegram bridge", awaited=True)
 
         def stop(number: signal.Signals) -> None:
             signals.append(number)

@@ -24,6 +24,7 @@ from footplate.runtime.acp.vendor import EXTENSIONS
 from footplate.runtime.hub import Hub
 from footplate.runtime.services import Services
 from footplate.store.values import RequestFilter
+from footplate.tasks import spawn
 
 BROKEN = Failure(jsonrpc.INTERNAL_ERROR, "Internal error: something of ours broke; the log says what")
 log = logging.getLogger(__name__)
@@ -74,7 +75,7 @@ class AcpAgent:
                 await self._client.write([failure.frame(None)])
 
     def _start(self, work: Coroutine[None, None, None]) -> None:
-        task = asyncio.create_task(work, name="acp call")
+        task = spawn(work, name="acp call")
         self._tasks.add(task)
         task.add_done_callback(self._done)
 

@@ -14,6 +14,7 @@ from footplate.acp.wire import Wire
 from footplate.events.ids import SessionId
 from footplate.runtime.acp.client import Client
 from footplate.runtime.taps import Taps
+from footplate.tasks import spawn
 
 METHOD: Final = "_claude/sdkMessage"
 
@@ -34,7 +35,7 @@ class Along:
         self._wanted = wanted
         self._lines: asyncio.Queue[bytes] = asyncio.Queue()
         self._stop: Callable[[], None] | None = None
-        self._pump = asyncio.create_task(self._hand_on(), name=f"raw messages {name}")
+        self._pump = spawn(self._hand_on(), name=f"raw messages {name}")
 
     def follow(self, taps: Taps, session: SessionId) -> None:
         """Read along with the session's agent, from here on."""

@@ -24,7 +24,7 @@ from footplate.events.ids import PromptId, TaskId
 from footplate.runtime.acp import entrance, providers, sessions
 from footplate.runtime.acp.room import HELD, Held, Method, Reply, Room, read_params
 from footplate.runtime.acp.seat import Seat
-from footplate.runtime.ulid import new_ulid
+from footplate.ulid import new_ulid
 
 
 class SetModelRequest(Wire, frozen=True, kw_only=True):

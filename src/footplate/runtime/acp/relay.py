@@ -25,6 +25,7 @@ from footplate.host.spawn import Exit, Spawn
 from footplate.runtime.acp.client import Send
 from footplate.runtime.acp.extensions import EXIT, INVALID, Exited, Invalid
 from footplate.runtime.services import Services
+from footplate.tasks import spawn
 
 RAW_LIMIT: Final = 64 * 1024
 STDERR_LIMIT: Final = 4096
@@ -80,9 +81,9 @@ class Relay:
     async def _start(self) -> Process:
         environ = self._environ()
         cwd = expand_home(self._settings.cwd, environ) or environ.get("HOME", "/")
-        spawn = Spawn(argv=(self.locate(), *self._settings.command[1:]), env=environ, cwd=cwd)
-        process = self._process = await self._services.keeper.spawn(spawn)
-        self._reading = asyncio.create_task(self._read(process), name=f"relay {self._name}")
+        program = Spawn(argv=(self.locate(), *self._settings.command[1:]), env=environ, cwd=cwd)
+        process = self._process = await self._services.keeper.spawn(program)
+        self._reading = spawn(self._read(process), name=f"relay {self._name}")
         return process
 
     def _environ(self) -> dict[str, str]:

@@ -37,6 +37,7 @@ from footplate.runtime.acp.extensions import ended_notice, exit_notice, unparsed
 from footplate.runtime.log import Delivery
 from footplate.runtime.session import Session
 from footplate.runtime.taps import Taps
+from footplate.tasks import spawn
 
 CHOICE_S = 5.0
 """How long an engine may take to tell that an option has changed, once it has taken the change."""
@@ -79,7 +80,7 @@ class Seat:
         if after:
             self.encoder.learn(session.view())
         self._subscription = session.subscribe(after)
-        self._pump = asyncio.create_task(self._write_on(), name=f"acp seat {session.id}")
+        self._pump = spawn(self._write_on(), name=f"acp seat {session.id}")
 
     # ------------------------------------------------------------------------------------------- asking
 

@@ -18,6 +18,7 @@ from footplate.errors import CallRefused, FootplateError
 from footplate.sdk.acp.doors import Door, RemoteDoor, RpcDoor, ServerDoor, SocketDoor
 from footplate.sdk.opening import Opening
 from footplate.sdk.wire import PATIENCE_S, Wire
+from footplate.tasks import spawn
 
 DoorName = Literal["servers", "rpc", "remote", "socket"]
 NotificationHandler = Callable[[str, object], None]
@@ -75,7 +76,9 @@ class AcpClient:
         waiting: asyncio.Future[Envelope] = asyncio.get_running_loop().create_future()
         self._waiting[number] = waiting
         message = jsonrpc.encode_request(number, method, dict(params or {}))
-        sending = asyncio.create_task(self._door.send(message, method=method, session=_session(params)))
+        sending = spawn(
+            self._door.send(message, method=method, session=_session(params)), name=f"send {method}", awaited=True
+        )
         try:
             await asyncio.wait((sending, waiting), return_when=asyncio.FIRST_COMPLETED)
             if not waiting.done():
@@ -129,7 +132,7 @@ class AcpClient:
                 for handler in tuple(self._told):
                     handler(envelope.method or "", params)
             case "request":
-                task = asyncio.create_task(self._serve(envelope), name=f"asked {envelope.method}")
+                task = spawn(self._serve(envelope), name=f"asked {envelope.method}")
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
             case "invalid":

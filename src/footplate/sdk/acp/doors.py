@@ -22,6 +22,7 @@ from footplate.errors import FootplateError, ProtocolError, ServiceUnreachable
 from footplate.sdk.follow import follow_stream
 from footplate.sdk.problems import error_of
 from footplate.sdk.wire import Wire
+from footplate.tasks import spawn
 
 Take = Callable[[bytes], None]
 Lost = Callable[[FootplateError], None]
@@ -69,7 +70,7 @@ class _Streams:
     def open(self, path: str, headers: Mapping[str, str], *, name: str = "") -> None:
         """Read a stream from its beginning on, unless it is read already."""
         if name not in self._tasks:
-            self._tasks[name] = asyncio.create_task(self._read(path, headers), name=f"stream {path} {name}")
+            self._tasks[name] = spawn(self._read(path, headers), name=f"stream {path} {name}")
 
     async def _read(self, path: str, headers: Mapping[str, str]) -> None:
         try:
@@ -205,7 +206,7 @@ class SocketDoor:
         """Send one message; the first one opens the connection."""
         if self._socket is None:
             self._socket = await self._connect()
-            self._reading = asyncio.create_task(self._read(self._socket), name="acp socket")
+            self._reading = spawn(self._read(self._socket), name="acp socket")
         try:
             await self._socket.send(message.decode())
         except ConnectionClosed as problem:

@@ -35,6 +35,7 @@ from footplate.store.sqlite.writer import Writer
 from footplate.store.transfer import Reader, each, write_line, write_title
 from footplate.store.upcast import upcast
 from footplate.store.values import Encoded, Frame, JournalRow, Lease, Page, Retained, RetentionPolicy, Stored
+from footplate.tasks import spawn
 
 READERS = 2
 IMPORT_CHUNK = 500
@@ -91,7 +92,7 @@ class SqliteStore:
     async def close(self) -> None:
         """Finish what was asked, make it durable, let go of everything."""
         if self._closing is None:
-            self._closing = asyncio.create_task(self._close(), name="footplate-store-close")
+            self._closing = spawn(self._close(), name="footplate-store-close", awaited=True)
         await asyncio.shield(self._closing)
 
     async def _close(self) -> None:

@@ -11,6 +11,7 @@ from typing import Final, Self
 
 import msgspec
 
+from footplate.tasks import spawn
 from footplate.testing.bots.faults import Fault, Refusal
 from footplate.testing.bots.form import read_parameters
 from footplate.testing.bots.limits import Limits, Rates
@@ -127,7 +128,7 @@ class ScriptedBots:
             await self._server.wait_closed()
 
     def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.get_running_loop().create_task(self._converse(reader, writer))
+        task = spawn(self._converse(reader, writer), name="scripted bot API", awaited=True)
         self._connections.add(task)
         task.add_done_callback(self._connections.discard)
 

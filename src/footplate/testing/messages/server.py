@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from footplate.tasks import spawn
 from footplate.testing.messages.api import ConnectionCutError, ScriptedApi
 from footplate.testing.messages.refusal import refuse
 from footplate.testing.messages.wire import HEAD_LIMIT, HttpRequest, MalformedRequestError, read_request
@@ -37,15 +38,15 @@ class MessagesServer:
             await self._server.wait_closed()
 
     def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.get_running_loop().create_task(self._converse(reader, writer))
+        task = spawn(self._converse(reader, writer), name="scripted model", awaited=True)
         self._connections.add(task)
         task.add_done_callback(self._connections.discard)
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Read and answer side by side, so that a client that leaves ends the answer it no longer waits for."""
         requests: asyncio.Queue[HttpRequest] = asyncio.Queue()
-        reading = asyncio.create_task(_read_all(reader, writer, requests))
-        answering = asyncio.create_task(self._answer_all(requests, writer))
+        reading = spawn(_read_all(reader, writer, requests), name="scripted model: read", awaited=True)
+        answering = spawn(self._answer_all(requests, writer), name="scripted model: answer", awaited=True)
         try:
             await asyncio.wait({reading, answering}, return_when=asyncio.FIRST_COMPLETED)
         finally:

@@ -23,6 +23,7 @@ from footplate.host.lines import Block
 from footplate.runtime.requests import RequestBook
 from footplate.runtime.standing import standing_of
 from footplate.testing.invariants import check_invariants
+from footplate.ulid import new_ulid
 from tests.unit.engines.acp.playing import OPTIONS, SESSION, Json, Play, call, progress, say
 
 COLOUR: Json = {
@@ -60,7 +61,7 @@ class Log:
 
     def __init__(self) -> None:
         self.events: list[Event] = [m.SessionOpened(engine="acp", cwd="/project")]
-        self._book = RequestBook()
+        self._book = RequestBook(new_ulid)
         self._names: dict[str, str] = {}
 
     def take(self, play: Play, events: list[Event]) -> None:

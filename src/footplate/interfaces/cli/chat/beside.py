@@ -6,13 +6,15 @@ import asyncio
 from collections.abc import Coroutine
 from typing import TypeVar
 
+from footplate.tasks import spawn
+
 T = TypeVar("T")
 
 
 async def talk_beside(events: Coroutine[None, None, None], talk: Coroutine[None, None, T]) -> T | None:
     """What the talk comes to; None when the events ended first. Whatever either raises is raised."""
-    showing = asyncio.create_task(events, name="events")
-    talking = asyncio.create_task(talk, name="talk")
+    showing = spawn(events, name="events", awaited=True)
+    talking = spawn(talk, name="talk", awaited=True)
     try:
         await asyncio.wait((showing, talking), return_when=asyncio.FIRST_COMPLETED)
     finally:

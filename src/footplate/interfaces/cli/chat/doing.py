@@ -21,8 +21,8 @@ from footplate.interfaces.cli.chat.status import usage_lines
 from footplate.interfaces.cli.chat.text import Line, flat, lines_of
 from footplate.interfaces.cli.lines import money
 from footplate.runtime.backend import ChatBackend
-from footplate.runtime.ulid import new_ulid
 from footplate.store.projection import SessionRow
+from footplate.ulid import new_ulid
 
 MOST_SESSIONS: Final = 20
 

@@ -15,7 +15,7 @@ from footplate.interfaces.cli.chat.beside import talk_beside
 from footplate.interfaces.cli.chat.doing import Me
 from footplate.interfaces.cli.chat.room import Room
 from footplate.runtime.backend import Attachment, ChatBackend
-from footplate.runtime.ulid import new_ulid
+from footplate.ulid import new_ulid
 
 FAILED = 1
 _decoder: msgspec.json.Decoder[Command] = msgspec.json.Decoder(Command)

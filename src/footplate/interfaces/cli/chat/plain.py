@@ -19,6 +19,7 @@ from footplate.interfaces.cli.chat.room import Room
 from footplate.interfaces.cli.chat.text import Line, rows_of
 from footplate.interfaces.cli.chat.typed import Action, Do, Nothing, parse_line, waits_for_idle
 from footplate.runtime.backend import Attachment, ChatBackend
+from footplate.tasks import spawn
 
 FAILED: Final = 1
 LEFT: Final = 130
@@ -61,7 +62,7 @@ class PlainChat:
             self._changed.set()
             return
         self._write([Line("- interrupting (Ctrl-C again to leave)", "dim")])
-        task = asyncio.create_task(self._interrupt(room), name="interrupt")
+        task = spawn(self._interrupt(room), name="interrupt")
         self._interrupts.add(task)
         task.add_done_callback(self._interrupts.discard)
 

@@ -19,6 +19,7 @@ from footplate.interfaces.cli.client import Client, open_client
 from footplate.runtime.backend import Attachment, Standing
 from footplate.runtime.spec import SessionSpec
 from footplate.store.projection import SessionRow
+from footplate.tasks import spawn
 
 if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection
@@ -206,7 +207,7 @@ class RemoteBackend:
     async def _dial(self, session: SessionId, after: int) -> Line:
         socket = await self._stack.enter_async_context(self._client.socket(f"{_path(session)}/ws?after={after}"))
         line = Line(socket, self.owner)
-        self._stack.push_async_callback(_end, asyncio.create_task(line.read(), name=f"line to {session}"))
+        self._stack.push_async_callback(_end, spawn(line.read(), name=f"line to {session}"))
         return line
 
 

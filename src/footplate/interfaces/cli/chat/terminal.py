@@ -30,6 +30,7 @@ from footplate.interfaces.cli.chat.stdin import Input
 from footplate.interfaces.cli.chat.text import Line, flat, rows_of
 from footplate.interfaces.cli.chat.typed import Do, parse_line
 from footplate.runtime.backend import Attachment, ChatBackend
+from footplate.tasks import spawn
 
 FRAME_S: Final = 0.03
 """Events that come within this are drawn together."""
@@ -96,7 +97,7 @@ class TerminalChat:
         self._room = room = Room(attachment.standing, self._screen.columns)
         if self._backend.owner:
             self._lines.append(Line(f"- joined the session at {self._backend.owner}", "dim"))
-        pump = asyncio.create_task(self._pump(attachment), name="events")
+        pump = spawn(self._pump(attachment), name="events")
         try:
             while self._stays():
                 await self._woken()
@@ -279,7 +280,7 @@ class TerminalChat:
     # -------------------------------------------------------------------------------------------- doing
 
     def _start(self, work: Coroutine[None, None, None]) -> None:
-        task = asyncio.create_task(work, name="chat action")
+        task = spawn(work, name="chat action")
         self._work.add(task)
         task.add_done_callback(self._done)
 
