@@ -114,7 +114,7 @@ async def ours(flooding: Flooding) -> Moment:
         try:
             while not runner.ready:  # noqa: ASYNC110 - an answer that is due would have everything read
                 await asyncio.sleep(0.01)
-            await runner.command(PROMPT)
+            runner.send(PROMPT)
             await _until_quiet()
             begun = time.monotonic()
             await runner.ask(Interrupt(key="stop"))

@@ -57,7 +57,7 @@ async def run(fake: str, consumer: Consumer) -> None:
     options = Options(cwd=str(Path.cwd()), partial=True)
     async with Keeper.start() as keeper:
         runner = await Runner.start(engine, installed, options, keeper=keeper, environ=os.environ)
-        await runner.command(PROMPT)
+        runner.send(PROMPT)
         await consumer.consume(runner)
 
 

@@ -63,7 +63,7 @@ async def stalled(runner: Runner) -> None:
 
 async def test_an_interrupt_is_answered_while_a_hundred_thousand_messages_are_unread(tmp_path: Path) -> None:
     async with flood(tmp_path, count=UNREAD) as runner:
-        await runner.command(prompt())
+        runner.send(prompt())
         await stalled(runner)
         answer = await runner.ask(c.Interrupt(key="stop"), timeout=20)
         assert answer is not None
@@ -80,7 +80,7 @@ async def test_an_interrupt_is_answered_while_a_hundred_thousand_messages_are_un
 
 async def test_a_reader_that_stops_stops_the_agent_and_not_the_memory(tmp_path: Path) -> None:
     async with flood(tmp_path, count=10 * UNREAD) as runner:
-        await runner.command(prompt())
+        runner.send(prompt())
         await stalled(runner)
         held = runner._unread
         assert held < 3 * BACKLOG
@@ -102,7 +102,7 @@ async def test_a_refusal_is_raised_to_who_waits_and_told_to_nobody_else(tmp_path
 
 async def test_an_unheard_refusal_is_a_notice(tmp_path: Path) -> None:
     async with flood(tmp_path) as runner:
-        await runner.command(c.Rename(key="b", title="T"))
+        runner.send(c.Rename(key="b", title="T"))
         async with asyncio.timeout(20):
             async for batch in runner.batches():
                 notices = [event for event in batch if isinstance(event, Notice)]

@@ -66,7 +66,7 @@ class Live:
         prompt = PromptId(str(uuid.uuid4()))
         content = (TextBlock(text=text),)
         self.events.append(m.PromptQueued(prompt=prompt, content=content))
-        await self.runner.command(c.SendPrompt(key=self.key(), prompt=prompt, content=content, when=when))  # type: ignore[arg-type]
+        self.runner.send(c.SendPrompt(key=self.key(), prompt=prompt, content=content, when=when))  # type: ignore[arg-type]
         return prompt
 
     async def ask(self, command: Callable[..., Command], **fields: object) -> msgspec.Raw | None:
@@ -81,9 +81,9 @@ class Live:
 
     async def answer(self, request: Request, answer: Answer) -> None:
         """Answer a request, as a session does: the answer is noted first."""
-        frames = self.runner.prepare(c.AnswerRequest(key=self.key(), request=request.id, answer=answer))
+        self.runner.check_answer(request.id, answer)
         self.events.append(m.RequestAnswered(request=request.id, answer=answer, by="tester"))
-        await self.runner.write(frames)
+        self.runner.send(c.AnswerRequest(key=self.key(), request=request.id, answer=answer))
 
     # ------------------------------------------------------------------------------------------ seeing
 

@@ -28,8 +28,8 @@ from footplate.events.model import Event
 from footplate.events.requests import Answer
 from footplate.host.table import Table
 from footplate.interfaces.cli.chat.stdin import read_lines
-from footplate.runtime.agent import Agent
 from footplate.runtime.log import SessionLog
+from footplate.runtime.runner import Runner
 from footplate.runtime.service import Service, open_service
 from footplate.runtime.session import Session
 from footplate.runtime.spec import SessionSpec
@@ -74,7 +74,7 @@ def arm(point: str) -> None:
     """Die at that point."""
     name, _, figure = point.partition(":")
     assert name in POINTS, point
-    append, write = SessionLog.append, Agent.write
+    append, write = SessionLog.append, Runner._write_frame
     sent = False
 
     async def appending(self: SessionLog, events: Sequence[Event], **options: object) -> None:
@@ -87,17 +87,17 @@ def arm(point: str) -> None:
         if asked or decided or (name == "ended" and m.ToolEnded in kinds):
             die()
 
-    async def writing(self: Agent, frames: tuple[bytes, ...]) -> None:
+    async def writing(self: Runner, frame: bytes) -> None:
         if sent and name == "sent":
             die()
         doomed = victims() if sent and name == "written" else None
-        await write(self, frames)
-        if doomed is not None:
+        await write(self, frame)
+        if doomed is not None and len(self._outgoing) == 1:  # an answer may be several frames: this is the last one
             time.sleep(float(figure or 0) / 1000)  # noqa: ASYNC251 - nothing else may go on meanwhile
             die(doomed if float(figure or 0) < 100 else None)
 
     SessionLog.append = appending  # type: ignore[method-assign]
-    Agent.write = writing  # type: ignore[method-assign]
+    Runner._write_frame = writing  # type: ignore[method-assign]
 
 
 # ------------------------------------------------------------------------------------------------- serving

@@ -389,7 +389,7 @@ async def test_mode_model_and_effort_are_changed_and_what_cannot_be_is_refused_i
             await live.ask(c.SetMode, mode="nonsense")
         with pytest.raises(EngineDeclined, match="not launched with --dangerously-skip-permissions"):
             await live.ask(c.SetMode, mode="bypassPermissions")
-        await live.runner.command(c.SetMode(key="unheard", mode="bypassPermissions"))
+        live.runner.send(c.SetMode(key="unheard", mode="bypassPermissions"))
         assert (await live.see(m.Notice, lambda notice: notice.code == "control_error")).level == "warning"
 
         await live.ask(c.SetEffort, effort="low")

@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.timeout(120), pytest.mark.both_versions]
 
 async def _turn(started: Started, prompt: PromptId, text: str) -> list[Event]:
     """One turn with it, then its end."""
-    await started.runner.command(SendPrompt(key="1", prompt=prompt, content=(TextBlock(text=text),)))
+    started.runner.send(SendPrompt(key="1", prompt=prompt, content=(TextBlock(text=text),)))
     seen: list[Event] = []
     async with asyncio.timeout(30):
         async for batch in started.runner.batches():

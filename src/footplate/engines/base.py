@@ -17,9 +17,9 @@ from footplate.engines.standing import Standing
 from footplate.events.base import OptionalRaw, ResumeToken
 from footplate.events.commands import Command
 from footplate.events.facts import QueryName
-from footplate.events.ids import EngineSessionId
+from footplate.events.ids import EngineSessionId, RequestId
 from footplate.events.model import ConfigOption, Event, LimitReached
-from footplate.events.requests import Destination
+from footplate.events.requests import Answer, Destination
 from footplate.host.lines import Block
 from footplate.host.resources import ResourceLimits
 from footplate.host.sandbox import Sandbox
@@ -245,6 +245,10 @@ class Conversation(Protocol):
 
     def command(self, command: Command) -> Reaction:
         """Something asked of the session. Raises `UnsupportedOption` where this engine cannot."""
+        ...
+
+    def check_answer(self, request: RequestId, answer: Answer) -> None:
+        """Raise `RequestError` when this is no answer to an open request of the agent. Changes nothing."""
         ...
 
     def finish(self, ending: Exit) -> Reaction:

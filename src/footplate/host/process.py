@@ -52,6 +52,7 @@ from .sweep import sweep_marked
 __all__ = ["Exit", "Keeper", "Process", "Spawn", "Starting"]
 
 HELLO_WAIT: Final = 20.0
+BIRTH_WAIT: Final = 30.0  # how long a keeper may take to start a program; one that is stopped answers nothing
 FAREWELL_WAIT: Final = 10.0  # how long a keeper may take to end everything before it is killed
 LEAVE_WAIT: Final = 5.0  # how long a frame that is written in part, and what is given back, may take
 LEFT: Final = "it was left"
@@ -159,7 +160,11 @@ class Keeper:
         self._births[str(request["id"])] = birth
         self._ask(request)
         try:
-            return await birth.process
+            async with asyncio.timeout(BIRTH_WAIT):
+                return await birth.process
+        except TimeoutError:  # one that is stopped, or whose machine hangs; what it starts later is ended at once
+            reason = f"the keeper did not answer within {BIRTH_WAIT:g} s"
+            raise SpawnFailed(spec.argv[0], errno.ETIMEDOUT, reason, stage="keeper") from None
         except asyncio.CancelledError:
             if birth.process.done() and not birth.process.cancelled() and not birth.process.exception():
                 birth.process.result().begin_end(close_wait=0, term_wait=0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
 
@@ -11,10 +10,11 @@ import msgspec
 
 from footplate.engines.base import Engine, Options, Query
 from footplate.engines.rejoining import CanRejoin, Where
-from footplate.errors import EngineGone, EngineNotFound, StoreError
+from footplate.errors import EngineGone, EngineNotFound
 from footplate.events.commands import Command
-from footplate.events.ids import SessionId
+from footplate.events.ids import RequestId, SessionId
 from footplate.events.model import EngineDetached, Event
+from footplate.events.requests import Answer
 from footplate.host.locks import SessionLock
 from footplate.runtime.handlers import Handlers
 from footplate.runtime.rejoining import AgentRecord, Rejoin, RejoinedWire, can_rejoin, strike_out, write_down
@@ -26,21 +26,26 @@ from footplate.runtime.warm import Started
 from footplate.runtime.wires import ProcessWire
 from footplate.tasks import spawn
 
-log = logging.getLogger(__name__)
+Take = Callable[[list[Event]], Awaitable[None]]
+"""Gets the events of an agent, batch by batch, until it has ended."""
+
+OnFailure = Callable[[BaseException], None]
 
 
 class Agent:
-    """A running agent process, its lock, and the task that hands on what it says."""
+    """A running agent process, its lock, and the task that hands on what it says.
 
-    def __init__(
-        self, runner: Runner, lock: SessionLock | None, take: Callable[[list[Event]], Awaitable[None]]
-    ) -> None:
+    When that task fails (`take` raised what it should not, or the store has refused for too long) nobody reads the
+    agent any more: `on_failure` is called, and whoever owns the session gives it up.
+    """
+
+    def __init__(self, runner: Runner, lock: SessionLock | None, take: Take, on_failure: OnFailure) -> None:
         self._runner = runner
         self._lock = lock
         self._unsettled = not runner.settled
         self._unstored: Unstored | None = None
         self._on_over: Callable[[], Awaitable[None]] | None = None
-        self._pump = spawn(self._hand_on(take), name="agent")
+        self._pump = spawn(self._hand_on(take), name="agent", on_failure=on_failure)
 
     @classmethod
     async def start(
@@ -48,7 +53,8 @@ class Agent:
         services: Services,
         engine: Engine,
         options: Options,
-        take: Callable[[list[Event]], Awaitable[None]],
+        take: Take,
+        on_failure: OnFailure,
         *,
         lock: SessionLock | None = None,
         session: SessionId | None = None,
@@ -64,10 +70,20 @@ class Agent:
             if services.provide is None or not await services.provide(engine):
                 raise
             started = await services.warm.start(engine, options, lock=lock)
-        agent = cls(started.runner, started.lock, take)
+        agent = cls(started.runner, started.lock, take, on_failure)
         if services.keepers is not None and session is not None and can_rejoin(engine):
-            await agent._be_kept(services, session, engine, started)
+            try:
+                await agent._be_kept(services, session, engine, started)
+            except BaseException:
+                await agent.discard()
+                raise
         return agent
+
+    async def discard(self) -> None:
+        """End a process whose events nobody takes."""
+        self._pump.cancel()
+        await asyncio.wait((self._pump,))
+        await self._runner.end(close_wait=0.0)
 
     def _count(self, services: Services, session: SessionId) -> None:
         """Where nothing else has what it says, know at any time whether all of it is stored."""
@@ -98,7 +114,8 @@ class Agent:
         engine: Engine,
         rejoin: Rejoin,
         options: Options,
-        take: Callable[[list[Event]], Awaitable[None]],
+        take: Take,
+        on_failure: OnFailure,
         *,
         ended: frozenset[str] = frozenset(),
     ) -> Agent:
@@ -137,12 +154,12 @@ class Agent:
         runner = Runner(
             wire, conversation, engine=engine.name, handlers=Handlers(hooks=services.hooks), bounds=surroundings.bounds
         )
-        agent = cls(runner, lock, take)
+        agent = cls(runner, lock, take, on_failure)
         agent._count(services, rejoin.record.session)
         agent._on_over = partial(strike_out, services, rejoin.record.session)
         return agent
 
-    async def _hand_on(self, take: Callable[[list[Event]], Awaitable[None]]) -> None:
+    async def _hand_on(self, take: Take) -> None:
         try:
             async for batch in self._runner.batches():
                 if any(isinstance(event, EngineDetached) for event in batch):
@@ -150,10 +167,6 @@ class Agent:
                 await take(batch)
                 self._settle()
             await self.let_go()
-        except StoreError as problem:
-            # What cannot be written down must not go on: the agent is stopped, and every call says why.
-            log.error("the agent is stopped, its events cannot be stored: %s", problem)  # noqa: TRY400
-            await self._runner.end(close_wait=0.0)
         finally:
             self._free()
 
@@ -218,17 +231,23 @@ class Agent:
                 self._unstored.clear()
             self._unstored.leave()
 
-    def prepare(self, command: Command) -> tuple[bytes, ...]:
-        """The frames of a command, checked and not yet written."""
-        return self._runner.prepare(command)
+    def send(self, command: Command) -> None:
+        """Have a command written to it; returns at once. Raises what `Runner.send` raises."""
+        self._runner.send(command)
 
-    async def write(self, frames: tuple[bytes, ...]) -> None:
-        """Write prepared frames. Raises `EngineGone`."""
-        await self._runner.write(frames)
+    def check_answer(self, request: RequestId, answer: Answer) -> None:
+        """Raise what `send` would raise for this answer. Changes nothing."""
+        self._runner.check_answer(request, answer)
 
-    async def command(self, command: Command) -> None:
-        """Ask something of it. Raises `EngineGone`."""
-        await self._runner.command(command)
+    @property
+    def undelivered(self) -> frozenset[str]:
+        """The keys of commands that it cannot have read."""
+        return self._runner.undelivered
+
+    @property
+    def deaf(self) -> bool:
+        """Whether it has not read its input for too long."""
+        return self._runner.deaf
 
     async def ask(self, command: Command) -> msgspec.Raw | None:
         """Ask something of it and wait for its word. Raises `EngineDeclined`, `EngineSilent`, `EngineGone`."""

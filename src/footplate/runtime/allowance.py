@@ -49,15 +49,13 @@ class Allowance:
         more = read_answer(request, answered.answer)
         events: list[Event] = [answered, m.RequestApplied(request=request.id)]
         if more is None:
-            self._refused[request.limit] = _last_waiting(conductor.log.view())
             await conductor.log.append(events, source="person", durable=True)
-            await conductor.tell_state()
+            self._refused[request.limit] = _last_waiting(conductor.log.view())
             return
         await conductor.adopt(raised(conductor.spec, request.limit, conductor.spent(), more))
-        await conductor.log.append([*events, self._cleared(request)], source="person", durable=True)
-        if asked_about(request).cut:
-            await conductor.resume_turn()
-        await conductor.go_on()
+        again = conductor.continuation() if asked_about(request).cut else ()
+        await conductor.log.append([*events, self._cleared(request)], source="person", then=again, durable=True)
+        conductor.post(conductor.go_on)
 
     def _cleared(self, request: Request) -> m.LimitReached:
         text = f"the limit is {in_words(self._conductor.spec.limits, request.limit)} now"
@@ -70,8 +68,8 @@ class Allowance:
     async def change(self, limits: Limits) -> None:
         """Other limits, and on if that was what it waited for. What was asked about the old ones is asked no more."""
         spec = msgspec.structs.replace(self._conductor.spec, limits=limits, steps=None)
-        self._refused.clear()
         await self._conductor.adopt(spec)
+        self._refused.clear()
         await self._withdraw([each.id for each in open_limit_requests(self._conductor.log.view())])
         await self._conductor.go_on()
 

@@ -1,60 +1,80 @@
 """What moves a session: prompts to the agent in their order, its process beneath them, limits, the state it is in.
 
-Everything here runs in the session's mailbox, one piece after another: nothing is locked, nothing waits for a person.
+Everything here runs in the session's mailbox, one piece after another: nothing is locked, nothing waits for a person,
+and nothing waits for an agent to read. What a caller is told is decided by one append; what follows from it is posted,
+so that a caller never gets an error for something that is stored.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import logging
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Literal
 
 import msgspec
 
 from footplate.engines.base import Engine, Keeping, Options
 from footplate.engines.standing import Standing
-from footplate.errors import EngineError, EngineGone, FootplateError, HostError, InvalidValue, LockHeld, RequestError
+from footplate.errors import (
+    EngineError,
+    EngineGone,
+    EngineSilent,
+    FootplateError,
+    HostError,
+    InvalidValue,
+    LockHeld,
+    RequestError,
+)
 from footplate.events import commands as c
 from footplate.events import model as m
 from footplate.events.content import ContentBlock, TextBlock
-from footplate.events.ids import PromptId, ToolCallId, TurnId
+from footplate.events.ids import PromptId, TurnId
 from footplate.events.model import Event
 from footplate.events.requests import Destination
-from footplate.events.view import QueuedPrompt, SessionView, ToolItem, UserItem
+from footplate.events.view import NoticeItem, QueuedPrompt, SessionView, UserItem
 from footplate.host.locks import SessionLock
 from footplate.runtime.agent import Agent
 from footplate.runtime.equipment import equip
 from footplate.runtime.guard import guard_hooks
+from footplate.runtime.interrupting import Interrupting
 from footplate.runtime.limit_requests import GO_ON as RAISED
 from footplate.runtime.limit_requests import open_limit_requests
 from footplate.runtime.limits import Spent, reached, spent_money, told
 from footplate.runtime.log import SessionLog
 from footplate.runtime.orphan import WAITS, Orphan
+from footplate.runtime.progress import Progress
 from footplate.runtime.records import Doubts, begin_anew, is_missing, lost_in_begin
 from footplate.runtime.recovery import BRIDGE
 from footplate.runtime.rejoining import Rejoin, write_down
 from footplate.runtime.services import Services
-from footplate.runtime.shell import as_context, untold_commands
+from footplate.runtime.shell import as_context
 from footplate.runtime.spec import SessionSpec, keep_spec
 from footplate.runtime.standing import standing_of
 from footplate.runtime.starting import starting_options
+from footplate.runtime.usage_pause import UsagePause
 from footplate.tasks import Tasks
 
+log = logging.getLogger(__name__)
 When = Literal["queue", "steer", "now"]
 Halted = Literal["before", "within"]
 GO_ON = "The usage limit is over. Go on where you stopped."
+PAUSED = "the turn before was lost. Send a prompt or continue the session to start them."
+PAUSED_CODE = "prompts_paused"
 
 
 class Links(msgspec.Struct, frozen=True):
     """What ties a conductor to its session.
 
     `take` gets the agent's batches, `post` has a timer's work done in turn, `halt` hears of a limit that is reached:
-    before a prompt, or in a turn that it cut short.
+    before a prompt, or in a turn that it cut short. `failed` gives the session up when nobody reads its agent any more.
     """
 
     take: Callable[[list[Event]], Awaitable[None]]
     post: Callable[[Callable[[], Awaitable[None]]], None]
     halt: Callable[[m.LimitReached, Halted], Awaitable[None]]
+    failed: Callable[[BaseException], None]
 
 
 class Conductor:
@@ -72,31 +92,31 @@ class Conductor:
         self.post = links.post
         self._take = links.take
         self._halt = links.halt
+        self._failed = links.failed
         self.engine = engine
-        self._sent: set[PromptId] = set()
-        self._running: set[ToolCallId] = set()
+        self._returned: set[PromptId] = set()
         view = log.view()
-        self._turn: TurnId | None = view.turn
+        self.progress = Progress(view)
         self._known = {each.id for each in view.queue} | {prompt for turn in view.turns for prompt in turn.prompts}
         self._doubts = Doubts(view, self.surroundings)
-        self._told: list[m.CommandRan] = untold_commands(view)
-        self._tool_calls = sum(isinstance(item, ToolItem) for item in view.items)
         self._cut: m.LimitReached | None = None
         self._outdated = False
         self._orphan = Orphan(lambda: links.post(self.go_on))
         self._leaver: Agent | None = None
         self._endings = Tasks()
         self._keys = 0
+        self._paused = False
+        self.interrupting = Interrupting(self._endings, patience_s=self.surroundings.bounds.interrupt_s)
         self._told_waiting = False
-        self._resets_at: float | None = None
-        self._resumed = 0
-        self._parked: asyncio.TimerHandle | None = None
+        self._pause = UsagePause(
+            self.surroundings, lambda: links.post(self._end_pause), allowed=services.settings.runtime.resume_at_reset
+        )
         self._clock: asyncio.TimerHandle | None = None
 
     @property
     def busy(self) -> bool:
         """Whether a turn runs or is about to."""
-        return self._turn is not None or bool(self._sent)
+        return self.progress.busy
 
     def key(self) -> str:
         """A key for a command of our own."""
@@ -108,19 +128,55 @@ class Conductor:
     async def accept(self, prompt: PromptId, content: tuple[ContentBlock, ...], when: When) -> None:
         """Take a prompt for good, then hand it over as soon as it may be."""
         if prompt in self._known:
+            self._release()  # whoever sends it again wants it to run
             return
-        self._known.add(prompt)
+        if not self._pause.continues:
+            self._pause.stop()  # the person need not wait for the reset
+        self._paused = False
         queued = m.PromptQueued(prompt=prompt, content=content, position=len(self.log.outline().queue))
         await self.log.append([queued], source="person", then=self._state_at_once(), durable=True)
-        if not self.busy:
-            await self.go_on()
-        elif when != "queue" and self.agent is not None:
-            await self._hand_over(prompt, content, when)
+        self._known.add(prompt)
+        if when != "queue" and self.busy:
+            self._hand_over_now(prompt, content, when)
+        self.post(self.go_on)
+
+    def _hand_over_now(self, prompt: PromptId, content: tuple[ContentBlock, ...], when: When) -> None:
+        """Give it to the turn that runs, where the agent can take it; it is accepted already, so else it waits."""
+        try:
+            self._hand_over(prompt, content, when)
+        except (EngineError, RequestError) as problem:
+            log.info("session %s: prompt %s waits for its own turn: %s", self.log.session, prompt, problem)
+
+    async def continue_queue(self) -> None:
+        """Let prompts run that wait since the service lost the turn before them."""
+        self._release()
+
+    def _release(self) -> None:
+        self._paused = False
+        self.post(self.go_on)
+
+    async def open_queue(self) -> None:
+        """The session was opened again: what waits begins, unless the turn before it was lost.
+
+        A follow-up must not run unattended on a turn whose result nobody knows.
+        """
+        view = self.log.view()
+        if view.state == "parked" and view.until is not None:
+            self._pause.start(view.until)
+        lost = bool(view.turns) and view.turns[-1].stop_reason == "lost"
+        if not self.waiting() or self.busy or not lost:
+            self.post(self.go_on)
+            return
+        self._paused = True
+        if not _is_announced(view):
+            count = len(self.waiting())
+            text = f"{count} {'prompt waits' if count == 1 else 'prompts wait'}: {PAUSED}"
+            await self.log.append([m.Notice(level="warning", text=text, code=PAUSED_CODE)], source="bridge")
 
     async def withdraw(self, prompt: PromptId) -> None:
         """Take back a prompt that still waits, with us or with the agent."""
-        if prompt in self._sent and self.agent is not None:
-            await self.agent.command(c.WithdrawPrompt(key=self.key(), prompt=prompt))
+        if prompt in self.progress.sent and self.agent is not None:
+            self.agent.send(c.WithdrawPrompt(key=self.key(), prompt=prompt))
         elif any(each.id == prompt for each in self.waiting()):
             await self.log.append([m.PromptWithdrawn(prompt=prompt, reason="taken back")], source="person")
         else:
@@ -131,7 +187,7 @@ class Conductor:
         waiting = next((each for each in self.waiting() if each.id == prompt), None)
         if waiting is None or not self.busy:
             raise InvalidValue("prompt", prompt, "a prompt that waits behind a turn")
-        await self._hand_over(prompt, waiting.content, "steer")
+        self._hand_over(prompt, waiting.content, "steer")
 
     async def reorder(self, prompts: tuple[PromptId, ...]) -> None:
         """Put waiting prompts in another order."""
@@ -150,7 +206,7 @@ class Conductor:
         waiting = self.waiting()
         if not waiting:
             self._orphan.stop()
-        if self._outdated and self.agent is not None and not self.busy:
+        if self.agent is not None and not self.busy and (self._outdated or self.agent.deaf):
             self._replace_agent(self.agent)
         elif waiting and self._may_begin():
             limit = reached(self.spec.limits, self.spent())
@@ -162,7 +218,8 @@ class Conductor:
         await self.tell_state()
 
     def _may_begin(self) -> bool:
-        return not (self.busy or self.over or self.holding) and self._parked is None
+        held_back = self.over or self.holding or self._paused or self._pause.continues
+        return not self.busy and not held_back
 
     async def _begin(self, first: QueuedPrompt) -> bool:
         """Hand it over. True when that was the end of it already: the next one may begin."""
@@ -171,10 +228,10 @@ class Conductor:
             return True
         try:
             await self.ensure_agent()
-            await self._hand_over(first.id, (*self._context(), *first.content), "queue")
+            self._hand_over(first.id, (*self._context(), *first.content), "queue")
         except (EngineError, HostError, RequestError) as problem:
             if isinstance(problem, EngineGone) and self.agent is not None:
-                self._sent.discard(first.id)  # it died a moment ago, perhaps at once: what tells of its end goes on
+                pass  # it died a moment ago, perhaps at once: the batch that tells of its end goes on
             elif not await self._waits_for_orphan(problem):
                 await self._fail(first.id, problem)
                 return True
@@ -190,19 +247,18 @@ class Conductor:
 
     def waiting(self) -> list[QueuedPrompt]:
         """The prompts that the agent has not been given."""
-        return [each for each in self.log.outline().queue if each.id not in self._sent]
+        return [each for each in self.log.outline().queue if each.id not in self.progress.sent]
 
-    async def _hand_over(self, prompt: PromptId, content: tuple[ContentBlock, ...], when: When) -> None:
+    def _hand_over(self, prompt: PromptId, content: tuple[ContentBlock, ...], when: When) -> None:
         if self.agent is None:
             raise EngineGone(self.engine.name, "it has ended")
         command = c.SendPrompt(key=self.key(), prompt=prompt, content=content, when=when)
-        frames = self.agent.prepare(command)
-        self._sent.add(prompt)
-        await self.agent.write(frames)
+        self.agent.send(command)
+        self.progress.sent[prompt] = command.key
 
     def _context(self) -> tuple[ContentBlock, ...]:
         """What a person did since the last turn began, for the agent to know."""
-        return tuple(TextBlock(text=as_context(ran)) for ran in self._told)
+        return tuple(TextBlock(text=as_context(ran)) for ran in self.progress.commands)
 
     # --------------------------------------------------------------------------------------------- agent
 
@@ -234,9 +290,14 @@ class Conductor:
         return lock
 
     async def _start(self, options: Options, lock: SessionLock | None) -> None:
-        self.agent = await Agent.start(
-            self.services, self.engine, options, self._take, session=self.log.session, lock=lock
-        )
+        start_s = self.surroundings.bounds.start_s
+        try:
+            async with asyncio.timeout(start_s):
+                self.agent = await Agent.start(
+                    self.services, self.engine, options, self._take, self._failed, session=self.log.session, lock=lock
+                )
+        except TimeoutError:
+            raise EngineSilent(self.engine.name, "its start", start_s) from None
         self.agent.name(self.log.session, self.services.taps)
         self._orphan.stop()
         self._outdated = False
@@ -260,9 +321,9 @@ class Conductor:
     async def say(self, text: str) -> None:
         """Tell the agent something of our own, within the turn that is open."""
         prompt, content = PromptId(f"{BRIDGE}{self.surroundings.new_id()}"), (TextBlock(text=text),)
-        self._known.add(prompt)
         await self.log.append([m.PromptQueued(prompt=prompt, content=content)], source="bridge", durable=True)
-        await self._hand_over(prompt, content, "queue")
+        self._known.add(prompt)
+        self._hand_over(prompt, content, "queue")
 
     def said(self) -> list[UserItem]:
         """The prompts of the open turn, as far as the log has them."""
@@ -274,7 +335,7 @@ class Conductor:
         said = self.said()
         prompt = said[0].prompt if said else None
         if prompt is not None:
-            await self._hand_over(prompt, tuple(block for item in said for block in item.content), "queue")
+            self._hand_over(prompt, tuple(block for item in said for block in item.content), "queue")
 
     async def rejoin(self, rejoin: Rejoin) -> None:
         """Go on with an agent process that outlived the service which had it: nothing of its turn begins anew."""
@@ -297,8 +358,10 @@ class Conductor:
         await write_down(self.services, msgspec.structs.replace(rejoin.record, epoch=options.epoch))
         self._doubts.clear()  # it knows itself which prompts it has
         ended = frozenset(each.request.engine_request for each in view.closed_requests)
-        self._running = {call.id for call in standing.calls if not call.ended}
-        self.agent = await Agent.rejoin(self.services, self.engine, rejoin, options, self._take, ended=ended)
+        self.progress.running = {call.id for call in standing.calls if not call.ended}
+        self.agent = await Agent.rejoin(
+            self.services, self.engine, rejoin, options, self._take, self._failed, ended=ended
+        )
         self.agent.name(self.log.session, self.services.taps)
 
     async def rejoined(self) -> None:
@@ -315,6 +378,11 @@ class Conductor:
         if agent is not self._leaver:
             self._leaver = agent
             self._endings.spawn(agent.end(close_wait=2.0), name=f"end agent of {self.log.session}")
+
+    def discard_agent(self) -> None:
+        """End a process whose events nobody takes any more."""
+        if self.agent is not None:
+            self._endings.spawn(self.agent.discard(), name=f"end agent of {self.log.session}")
 
     async def left(self) -> None:
         """Wait for processes that are on their way out."""
@@ -341,7 +409,7 @@ class Conductor:
 
     async def _fail(self, prompt: PromptId, problem: FootplateError) -> None:
         """The agent could not start: a turn that fails at once and says what to do."""
-        self._sent.discard(prompt)
+        self.progress.sent.pop(prompt, None)
         view = self.log.view()
         turn = TurnId(f"turn-{len(view.turns) + 1}")
         failed = m.TurnEnded(
@@ -354,57 +422,60 @@ class Conductor:
         )
         await self.log.append([m.TurnStarted(turn=turn, prompts=(prompt,), origin="prompt"), failed], source="bridge")
 
-    async def tell(self, command: c.Command) -> None:
+    def tell(self, command: c.Command) -> None:
         """Ask something of the agent, if there is one: without one there is nothing to ask it of."""
         if self.agent is not None:
-            await self.agent.command(command)
+            self.agent.send(command)
 
-    async def detached(self) -> None:
-        """The process is gone: what it had taken and not begun goes back to the person."""
+    def interrupt(self) -> None:
+        """Stop the running turn. An agent that does not read this in time is ended, and its turn with it."""
+        if self.agent is not None:
+            self.interrupting.interrupt(self.agent, self.key())
+
+    async def detached(self) -> bool:
+        """The process is gone: what it had taken and not begun goes back to the person.
+
+        What it cannot have read waits on, once: a process that ends again before it reads anything would be started
+        for ever. True when it was ended for an interrupt that it did not read.
+        """
         gone, self.agent = self.agent, None
+        undelivered: frozenset[str] = frozenset()
         if gone is not None:
+            undelivered = gone.undelivered
             await gone.let_go()
+        interrupted = self.interrupting.take_ended(gone)
         self._told_waiting = False
-        self._running.clear()
-        self._turn = self.log.view().turn
-        waiting = [each.id for each in self.log.outline().queue if each.id in self._sent]
-        lost = [m.PromptWithdrawn(prompt=prompt, reason="the agent ended before it began") for prompt in waiting]
-        self._sent.clear()
+        self.progress.running.clear()
+        self.progress.turn = self.log.view().turn
+        sent = [each.id for each in self.log.outline().queue if each.id in self.progress.sent]
+        kept = {prompt for prompt in sent if self.progress.sent[prompt] in undelivered} - self._returned
+        lost = [
+            m.PromptWithdrawn(prompt=prompt, reason="the agent ended before it began")
+            for prompt in sent
+            if prompt not in kept
+        ]
+        self._returned |= kept
+        self.progress.sent.clear()
         await self.log.append(lost, source="bridge")
-        await self.go_on()
+        if not interrupted:
+            await self.go_on()
+        return interrupted
 
     # --------------------------------------------------------------------------------------------- events
 
-    def follow(self, event: Event) -> None:
-        """Keep what must be known at once, without looking through the view."""
-        match event:
-            case m.TurnStarted():
-                self._turn = event.turn
-                self._told.clear()
-                self._sent.difference_update(event.prompts)
-            case m.TurnEnded():
-                self._turn = None
-                self._sent.difference_update(event.prompts)
-                self.idle_since = self.surroundings.monotonic()
-            case m.PromptSteered() | m.PromptWithdrawn():
-                self._sent.discard(event.prompt)
-            case m.ToolStarted():
-                self._running.add(event.call)
-                self._tool_calls += 1
-            case m.ToolEnded():
-                self._running.discard(event.call)
-            case m.CommandRan():
-                self._told.append(event)
-            case m.LimitReached(kind="usage"):
-                self._resets_at = event.resets_at if event.status == "reached" else None
-            case _:
-                pass
+    @contextmanager
+    def following(self, events: Sequence[Event]) -> Iterator[None]:
+        """Take account of events while the block stores them; if it cannot, nothing has happened."""
+        with self.progress.following(events):
+            yield
+        if any(isinstance(event, m.TurnEnded) for event in events):
+            self.idle_since = self.surroundings.monotonic()
 
     async def tool_started(self) -> None:
         """One more call: stop when there are too many."""
         allowed = self.spec.limits.tool_calls
-        if allowed is not None and self._tool_calls > allowed and self._cut is None:
-            await self._cut_short(told("tool_calls", f"{self._tool_calls} of {allowed} tool calls are made"))
+        if allowed is not None and self.progress.tool_calls > allowed and self._cut is None:
+            await self._cut_short(told("tool_calls", f"{self.progress.tool_calls} of {allowed} tool calls are made"))
 
     def turn_started(self) -> None:
         """Let the clock of the session's time run."""
@@ -413,21 +484,19 @@ class Conductor:
             self._clock = asyncio.get_running_loop().call_later(left, self.post, self._out_of_time)
 
     async def _out_of_time(self) -> None:
-        if self._turn is not None:
+        if self.progress.turn is not None:
             await self._cut_short(told("time", f"the {self.spec.limits.seconds:g} seconds of the session are over"))
 
     async def turn_ended(self, event: m.TurnEnded) -> None:
         """The next prompt, a question about a limit, or a pause until the usage limit is over."""
-        if self._clock is not None:
-            self._clock.cancel()
-            self._clock = None
+        self._stop_clock()
         cut, self._cut = self._cut, None
         if cut is None and event.stop_reason == "max_budget":
             cut = told("money", spent_money(self.spec.limits, self.spent()))
         if cut is not None:
             await self._halt(cut, "within")
-        if not event.ok and self._resets_at is not None:
-            await self._park(self._resets_at)
+        if not event.ok and self.progress.resets_at is not None:
+            await self._park(self.progress.resets_at)
         await self.go_on()
 
     # --------------------------------------------------------------------------------------------- limits
@@ -436,46 +505,54 @@ class Conductor:
         """Stop the turn at a limit, before the model is asked again."""
         self._cut = limit
         await self.log.append([limit], source="bridge")
-        await self.tell(c.Interrupt(key=self.key()))
+        self.interrupt()
 
-    async def resume_turn(self) -> None:
-        """The agent goes on where it was cut short, before anything else that waits."""
-        prompt = PromptId(self.surroundings.new_id())
-        self._known.add(prompt)
-        queued = m.PromptQueued(prompt=prompt, content=(TextBlock(text=RAISED),))
-        await self.log.append([queued, queued], source="bridge", durable=True)  # the second moves it to the front
+    def continuation(self) -> tuple[Event, ...]:
+        """What makes the agent go on where it was cut short, before anything else that waits."""
+        queued = m.PromptQueued(prompt=PromptId(self.surroundings.new_id()), content=(TextBlock(text=RAISED),))
+        return (queued, queued)  # the second moves it to the front
 
     async def adopt(self, spec: SessionSpec) -> None:
         """Live by another spec. The engine holds the money of its process, so that one is replaced for other money."""
-        self._outdated |= spec.limits.cost_usd != self.spec.limits.cost_usd
         await keep_spec(self.services.store, self.log.session, spec)
+        self._outdated |= spec.limits.cost_usd != self.spec.limits.cost_usd
         self.spec = spec
 
     # -------------------------------------------------------------------------------------------- parking
 
     async def _park(self, until: float) -> None:
         """Wait for the reset; go on by itself only where that was asked for, and not for ever."""
-        may = self._resumed < self.services.settings.runtime.resume_at_reset
-        text = "goes on by itself then" if may else "go on with a prompt of yours then"
+        text = "goes on by itself then" if self._pause.may_continue else "go on with a prompt of yours then"
         await self.log.append([m.Parked(reason=f"the usage limit is reached; {text}", until=until)], source="bridge")
-        self._resets_at = None
-        if may:
-            self._resumed += 1
-            delay = max(until - self.surroundings.time(), 0.0)
-            self._parked = asyncio.get_running_loop().call_later(delay, self.post, self._wake)
+        self.progress.resets_at = None
+        self._pause.start(until)
 
-    async def _wake(self) -> None:
-        """The limit is over: tell the agent to go on."""
-        self._parked = None
-        await self.accept(PromptId(self.surroundings.new_id()), (TextBlock(text=GO_ON),), "queue")
+    async def _end_pause(self) -> None:
+        """The limit is over: tell the agent to go on, where that was asked for."""
+        if self._pause.until is None:
+            return  # a prompt of the person was first
+        if self._pause.take_continuation():
+            await self.accept(PromptId(self.surroundings.new_id()), (TextBlock(text=GO_ON),), "queue")
+        else:
+            await self.tell_state()
+
+    @property
+    def waits(self) -> bool:
+        """Whether a timer will wake the session by itself."""
+        return self._pause.until is not None or self._clock is not None or self._orphan.awaited
 
     def stop_waiting(self) -> None:
         """Nothing wakes the session by itself any more."""
-        for timer in (self._parked, self._clock):
-            if timer is not None:
-                timer.cancel()
-        self._parked = self._clock = None
+        self._pause.stop()
+        self._stop_clock()
         self._orphan.stop()
+
+    def _stop_clock(self) -> None:
+        """The timers of a turn: its time is over, or nobody waits any more for it to stop."""
+        self.interrupting.stop()
+        if self._clock is not None:
+            self._clock.cancel()
+        self._clock = None
 
     # ---------------------------------------------------------------------------------------------- state
 
@@ -518,18 +595,19 @@ class Conductor:
     def _news(self, *, busy: bool) -> tuple[Event, ...]:
         view = self.log.outline()
         state, waiting = self._state(view, busy=busy)
-        if (state, waiting) == (view.state, view.waiting_for):
+        until = self._pause.until if state == "parked" else None
+        if (state, waiting, until) == (view.state, view.waiting_for, view.until):
             return ()
-        return (m.StateChanged(state=state, waiting_for=waiting),)
+        return (m.StateChanged(state=state, waiting_for=waiting, until=until),)
 
     def _state(self, view: SessionView, *, busy: bool) -> tuple[m.SessionState, m.WaitingFor]:
         if any(each.state == "open" for each in view.requests):
             return "waiting", "you"
         if busy:
-            return "running", "tool" if self._running else "model"
+            return "running", "tool" if self.progress.running else "model"
         if self._orphan.awaited:
             return "starting", ""
-        if self._parked is not None:
+        if self._pause.until is not None:
             return "parked", "limit"
         if view.queue and reached(self.spec.limits, self.spent()) is not None:
             return "idle", "limit"
@@ -538,7 +616,13 @@ class Conductor:
 
     def spent(self) -> Spent:
         """What the session has used so far."""
-        return Spent.of(self.log.outline().usage, tool_calls=self._tool_calls)
+        return Spent.of(self.log.outline().usage, tool_calls=self.progress.tool_calls)
+
+
+def _is_announced(view: SessionView) -> bool:
+    """Whether the last thing that was said since the last turn is that prompts wait."""
+    last = next((item for item in reversed(view.items) if not isinstance(item, UserItem)), None)
+    return isinstance(last, NoticeItem) and last.code == PAUSED_CODE
 
 
 def _free(lock: SessionLock | None) -> SessionLock | None:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from functools import partial
 
 from msgspec.structs import replace
 
-from footplate.errors import AlreadyAnswered, EngineGone, InvalidValue, UnknownRequest
+from footplate.errors import AlreadyAnswered, EngineError, EngineGone, InvalidValue, RequestError, UnknownRequest
 from footplate.events import commands as c
 from footplate.events import model as m
+from footplate.events.base import Source
 from footplate.events.ids import RequestId, RuleId
 from footplate.events.model import Event
-from footplate.events.requests import Answer, Deny
+from footplate.events.requests import Answer, Deny, Request
 from footplate.events.rules import SessionRule
 from footplate.events.view import RequestView
+from footplate.runtime.agent import Agent
 from footplate.runtime.allowance import Allowance
 from footplate.runtime.conductor import Conductor
 from footplate.runtime.grants import granted, plan_prompt
@@ -22,6 +25,7 @@ from footplate.runtime.requests import RequestBook
 from footplate.runtime.resumption import Resumption
 from footplate.runtime.rules import decide
 
+log = logging.getLogger(__name__)
 POLICY = "policy"
 """The surface from which rules answer."""
 
@@ -54,10 +58,19 @@ class Desk:
         if await self._resumption.opened(event):
             return
         services, view = self._conductor.services, self._conductor.log.outline()
+        found = self._book.find(view, event.request.id)
+        if found is None or found.state != "open":
+            return  # the same batch has withdrawn it
         verdict = decide(event.request, mode=view.mode, operator=services.rules, session=view.rules)
         if verdict is not None and self._conductor.agent is not None:
-            await self.answer(event.request.id, verdict.answer, verdict.by, POLICY)
-            return
+            try:
+                await self.answer(event.request.id, verdict.answer, verdict.by, POLICY)
+            except (RequestError, EngineError) as problem:
+                # The agent has ended the request meanwhile (an interrupt, a limit, its death), which is about to be
+                # read; or it does not take this answer, and a person is asked.
+                log.info("session %s: a rule's answer was not taken: %s", self._conductor.log.session, problem)
+            else:
+                return
         self._set_timer(event.request.id)
 
     def take_up(self) -> None:
@@ -78,7 +91,7 @@ class Desk:
         found = self._open(request)
         if found.request.limit:
             return await self._raise_limit(found, answer, by, surface)
-        agent, frames = self._conductor.agent, None
+        agent, command = self._conductor.agent, None
         rules = granted(found.request, answer, lambda: RuleId(f"rule_{self._conductor.surroundings.new_id()}"))
         answered = m.RequestAnswered(request=request, answer=answer, by=by, surface=surface)
         events: list[Event] = [answered, *(m.RuleAdded(rule=rule, by=by, surface=surface) for rule in rules)]
@@ -88,24 +101,35 @@ class Desk:
             raise EngineGone(self._conductor.spec.engine, "the process that asked has ended")
         else:
             command = c.AnswerRequest(key=self._conductor.key(), request=self._book.engine_id(request), answer=answer)
-            frames = agent.prepare(command)
+            agent.check_answer(command.request, answer)
             events.append(m.RequestSent(request=request))
-        source = "bridge" if surface == POLICY else "person"
-        await self._conductor.log.append(events, source=source, durable=True)  # type: ignore[arg-type]
+        source: Source = "bridge" if surface == POLICY else "person"
+        await self._conductor.log.append(events, source=source, durable=True)
         self._stop_timer(request)
-        await self._conductor.services.audit(self._conductor.log.session, found.request, answered)
-        if agent is not None and frames is not None:
-            await agent.write(frames)
+        if agent is not None and command is not None:
+            self._send(agent, command)
         else:
             self._conductor.post(partial(self._resumption.resume, request))
+        self._conductor.post(partial(self._follow_up, found.request, answered, rules))
+        return self._book.find(self._conductor.log.outline(), request) or found
+
+    def _send(self, agent: Agent, command: c.AnswerRequest) -> None:
+        """Write an answer that is stored. The agent may have ended the request while it was being stored."""
+        try:
+            agent.send(command)
+        except (RequestError, EngineError) as problem:
+            log.info("session %s: a stored answer came too late: %s", self._conductor.log.session, problem)
+
+    async def _follow_up(self, request: Request, answered: m.RequestAnswered, rules: tuple[SessionRule, ...]) -> None:
+        """What an answer leads to beside the agent: the audit log, a warning about its rules, the state."""
+        await self._conductor.services.audit(self._conductor.log.session, request, answered)
         await self._tell_distrust(rules)
         await self._conductor.tell_state()
-        return self._book.find(self._conductor.log.outline(), request) or found
 
     async def _raise_limit(self, found: RequestView, answer: Answer, by: str, surface: str) -> RequestView:
         answered = m.RequestAnswered(request=found.request.id, answer=answer, by=by, surface=surface)
         await self._allowance.answered(found.request, answered)
-        await self._conductor.services.audit(self._conductor.log.session, found.request, answered)
+        self._conductor.post(partial(self._follow_up, found.request, answered, ()))
         return self._book.find(self._conductor.log.outline(), found.request.id) or found
 
     async def _tell_distrust(self, rules: tuple[SessionRule, ...]) -> None:
@@ -125,12 +149,13 @@ class Desk:
             await self._resumption.end_turn("nobody answered in time", unanswered=True)
             return
         engine_id = self._book.engine_id(request)
-        self._book.forget(request)
         await self._conductor.log.append(
             [m.RequestUnanswered(request=request, reason="nobody answered in time")], source="bridge", durable=True
         )
-        answer = Deny(message=NOBODY)
-        await self._conductor.tell(c.AnswerRequest(key=self._conductor.key(), request=engine_id, answer=answer))
+        self._book.forget(request)
+        if self._conductor.agent is not None:
+            denied = c.AnswerRequest(key=self._conductor.key(), request=engine_id, answer=Deny(message=NOBODY))
+            self._send(self._conductor.agent, denied)
         await self._conductor.tell_state()
 
     def rejoin(self) -> None:

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import msgspec
 
-from footplate.errors import WrongEpoch
+from footplate.errors import StoreError, WrongEpoch
 from footplate.events.base import Source
 from footplate.events.codec import ReadEnvelope, decode_envelope
 from footplate.events.ids import MessageId, SessionId, ToolCallId, TurnId
@@ -33,6 +34,9 @@ from footplate.events.view import LivePart
 from footplate.runtime.surroundings import Surroundings
 from footplate.store.base import Store
 from footplate.store.values import Encoded, Lease
+
+RETRY_S = 0.2
+"""Between two tries to store what the store refused."""
 
 
 class Delivery(msgspec.Struct, frozen=True, gc=False):
@@ -146,6 +150,9 @@ class SessionLog:
         self.epoch = view.epoch
         self.last_seq = view.last_seq
         self._claimed = False
+        self._patient = False
+        self.refused: StoreError | None = None
+        """Why events wait to be stored right now: nothing else can be stored, either."""
         self._reducer = reducer
         self.turn: TurnId | None = view.turn
         self._surroundings = surroundings
@@ -209,7 +216,7 @@ class SessionLog:
         for event in then:
             batch.add(event, "bridge")
         if batch.lasting:
-            await self.store.append(self.session, self.epoch, self.last_seq, batch.lasting, durable=durable)
+            await self._store(batch.lasting, durable=durable)
         self.last_seq, self.turn = batch.seq, batch.turn
         for each in batch.encoded:
             self._reducer.apply(each.envelope)
@@ -218,6 +225,30 @@ class SessionLog:
             reader.offer(deliveries)
         if self.watch is not None and batch.lasting:
             self.watch([each.envelope for each in batch.lasting])
+
+    @contextmanager
+    def patiently(self) -> Iterator[None]:
+        """Try appends of this block again while the store refuses them: nobody else would, as nobody waits for them."""
+        self._patient = True
+        try:
+            yield
+        finally:
+            self._patient = False
+            self.refused = None
+
+    async def _store(self, events: list[Encoded], *, durable: bool) -> None:
+        until = self._surroundings.monotonic() + self._surroundings.bounds.store_retry_s
+        while True:
+            try:
+                await self.store.append(self.session, self.epoch, self.last_seq, events, durable=durable)
+            except StoreError as problem:
+                if not (self._patient and problem.retryable) or self._surroundings.monotonic() >= until:
+                    raise
+                self.refused = problem
+                await asyncio.sleep(RETRY_S)
+            else:
+                self.refused = None
+                return
 
     def live_tail(self) -> list[Delivery]:
         """The text so far of what is being written, each part as one delta: for a reader that joins in the middle."""

@@ -8,14 +8,16 @@ everything ends with the process, as the engine itself tells.
 from __future__ import annotations
 
 import asyncio
+import logging
+from collections.abc import Callable
 from functools import partial
-from typing import Final
+from typing import Final, ParamSpec, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from footplate.engines.parking import CanPark, Parking, Pending, Place, Recorded, Way
-from footplate.errors import EngineError, EngineGone, HostError, RequestError
+from footplate.errors import EngineError, EngineGone, FileFailed, HostError, RequestError
 from footplate.events import commands as c
 from footplate.events import model as m
 from footplate.events.ids import RequestId
@@ -31,6 +33,10 @@ from footplate.runtime.recovery import close_what_was_left
 from footplate.runtime.requests import RequestBook
 from footplate.runtime.standing import standing_of
 from footplate.tasks import spawn
+
+log = logging.getLogger(__name__)
+P = ParamSpec("P")
+T = TypeVar("T")
 
 CONCERNS: Final = frozenset({m.RequestOpened, m.TurnEnded, m.EngineDetached})
 TRIES: Final = 3
@@ -63,7 +69,6 @@ class Resumption:
     def __init__(self, conductor: Conductor, book: RequestBook) -> None:
         self._conductor = conductor
         self._book = book
-        self._blocking = conductor.surroundings.blocking
         self._parking: Parking | None = conductor.engine.parking if isinstance(conductor.engine, CanPark) else None
         self._awaited: Awaited | None = None
         self._tries: dict[RequestId, int] = {}
@@ -125,11 +130,15 @@ class Resumption:
         view = self._view()
         if self._parking is None or view.turn is None:
             return
-        await self._blocking(self._parking.record, self._place(), results_in(view))
+        await self._record(results_in(view))
         for held in self._kept().requests:
             if not held.sent:
                 continue
-            way = await self._blocking(self._parking.look, self._place(), pending_of(self._view(), held))
+            try:
+                way = await self._disk(self._parking.look, self._place(), pending_of(self._view(), held))
+            except FileFailed as problem:
+                log.warning("session %s: the transcript cannot be read: %s", self._conductor.log.session, problem)
+                way = Way(kind="impossible", unknown=True)
             if way.kind == "settled":
                 await self._publish(aftermath.settled(self._view(), held, way))
             elif way.unknown:
@@ -164,7 +173,7 @@ class Resumption:
         """What can be done. The process that asked may be dying still: its end was told a moment ago."""
         until = self._conductor.surroundings.monotonic() + LOCK_S
         while True:
-            way = await self._blocking(parking.look, self._place(), pending_of(self._view(), held))
+            way = await self._disk(parking.look, self._place(), pending_of(self._view(), held))
             if not way.busy or self._conductor.surroundings.monotonic() > until:
                 return way
             await asyncio.sleep(LOOK_S)
@@ -189,7 +198,7 @@ class Resumption:
         lock = await self._lock()
         try:
             pending = pending_of(self._view(), held)
-            way = await self._blocking(self._parking.prepare, self._place(), pending, by_message=by_message)
+            way = await self._disk(self._parking.prepare, self._place(), pending, by_message=by_message)
             if way.kind == "anew" and (self._conductor.spec.fork or not self._conductor.said()):
                 way = Way(kind="impossible", reason=aftermath.NO_RECORD)
             if way.kind in ("impossible", "settled"):
@@ -268,7 +277,7 @@ class Resumption:
         awaited = self._awaited
         held = None if awaited is None else self._find(awaited.request)
         if awaited is None or held is None:
-            rules = await self._blocking(parking.sum_rules, self._place())
+            rules = await self._disk(parking.sum_rules, self._place())
             return [replace(event, request=replace(event.request, rules=rules))]
         exact = awaited.way.kind == "ask" and not awaited.way.restarts
         if parking.is_same(awaited.pending, event.request, by_id=exact):
@@ -283,7 +292,7 @@ class Resumption:
                 rerun=before.rerun,
             )
             return [replace(event, request=again)]
-        rules = await self._blocking(parking.sum_rules, self._place())
+        rules = await self._disk(parking.sum_rules, self._place())
         fresh = replace(event.request, rules=rules)
         if not exact:
             return [replace(event, request=fresh)]
@@ -304,17 +313,19 @@ class Resumption:
         engine_id = self._book.engine_id(event.request.id)
         command = c.AnswerRequest(key=self._conductor.key(), request=engine_id, answer=held.answer)
         try:
-            frames = agent.prepare(command)
+            agent.check_answer(engine_id, held.answer)
+        except EngineError:
+            return True  # its end, which is about to be read, tells the rest
         except RequestError as problem:
             await self._ask_anew(event, engine_id, str(problem))
             return True
         await self._publish([m.RequestSent(request=event.request.id)], durable=True)
         try:
-            await agent.write(frames)
+            agent.send(command)
             if mode:
-                await agent.command(c.SetMode(key=self._conductor.key(), mode=mode))
-        except EngineGone:
-            return True  # its end, which is about to be told, tells the rest
+                agent.send(c.SetMode(key=self._conductor.key(), mode=mode))
+        except (EngineError, RequestError):
+            return True  # it ended the request, or itself, while this was stored: that is about to be read
         await self._conductor.tell_state()
         return True
 
@@ -355,8 +366,20 @@ class Resumption:
         await self._conductor.tell_state()
 
     async def _record(self, results: tuple[Recorded, ...]) -> None:
-        if self._parking is not None:
-            await self._blocking(self._parking.record, self._place(), results)
+        """Write results into the engine's transcript; one that cannot be written does not keep a turn open."""
+        if self._parking is None:
+            return
+        try:
+            await self._disk(self._parking.record, self._place(), results)
+        except FileFailed as problem:
+            log.warning("session %s: results are missing in the transcript: %s", self._conductor.log.session, problem)
+
+    async def _disk(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Work on the engine's files. Raises `FileFailed` for whatever the file system refuses."""
+        try:
+            return await self._conductor.surroundings.blocking(work, *args, **kwargs)
+        except OSError as problem:
+            raise FileFailed(str(problem.filename or "the transcript"), problem.strerror or str(problem)) from problem
 
     async def stop(self) -> None:
         """Wait for nothing any more."""
@@ -402,9 +425,8 @@ class Resumption:
         return lock
 
     async def _publish(self, events: list[Event], *, durable: bool = False) -> None:
-        for event in events:
-            self._conductor.follow(event)
-        await self._conductor.log.append(events, source="bridge", durable=durable)
+        with self._conductor.following(events):
+            await self._conductor.log.append(events, source="bridge", durable=durable)
 
 
 def _running(view: SessionView) -> frozenset[str]:

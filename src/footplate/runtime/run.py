@@ -21,6 +21,7 @@ from footplate.errors import (
     EngineGone,
     EngineNotExecutable,
     EngineRefused,
+    EngineSilent,
     FootplateError,
     HostError,
     InvalidValue,
@@ -100,9 +101,9 @@ class Run:
         if self._runner is None:
             return
         try:
-            await self._runner.command(Interrupt(key=self._key()))
+            self._runner.send(Interrupt(key=self._key()))
             await asyncio.wait_for(self._over.wait(), INTERRUPT_GRACE_S)
-        except (EngineGone, UnsupportedOption, TimeoutError):
+        except (EngineGone, EngineSilent, UnsupportedOption, TimeoutError):
             await self._runner.end(close_wait=0.0)
 
     async def events(self) -> AsyncGenerator[RunEvent, None]:
@@ -171,7 +172,7 @@ class Run:
         prompt = PromptId(str(uuid.uuid4()))
         content = (TextBlock(text=self._request.prompt),)
         try:
-            await runner.command(SendPrompt(key=self._key(), prompt=prompt, content=content))
+            runner.send(SendPrompt(key=self._key(), prompt=prompt, content=content))
         except EngineGone:
             return  # it died before it read the prompt; the end of its output tells why
 

@@ -1,17 +1,19 @@
 """The one runner: starts an agent, feeds its lines to the conversation, writes what the conversation answers.
 
-It knows no engine. The reading side is a task of its own, so that an agent that talks while a large prompt is written
-cannot lock up with us; what waits to be read is bounded, so a slow reader slows the agent and not the memory. Answers
-to what we ask take no part in that: they reach whoever waits for them past every unread event. While one is due the
-agent is read on, however much is unread; what comes beyond the bound is then held as bytes and translated when it is
-read.
+It knows no engine. Reading and writing are two tasks, so that an agent that talks while a large prompt is written
+cannot lock up with us, and one that does not read its input blocks nobody but itself: frames wait in a queue, and one
+that is not taken in time is reported. What waits to be read is bounded, so a slow reader slows the agent and not the
+memory. Answers to what we ask take no part in that: they reach whoever waits for them past every unread event. While
+one is due the agent is read on, however much is unread; what comes beyond the bound is then held as bytes and
+translated when it is read.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 
 import msgspec
 
@@ -19,7 +21,9 @@ from footplate.engines.base import Asking, Conversation, Engine, Installed, Opti
 from footplate.engines.rejoining import Restful
 from footplate.errors import EngineDeclined, EngineGone, EngineSilent, UnsupportedOption
 from footplate.events.commands import Command
+from footplate.events.ids import RequestId
 from footplate.events.model import Event, Notice
+from footplate.events.requests import Answer
 from footplate.host.lines import Block
 from footplate.host.spawner import Spawner
 from footplate.runtime.frame_log import log_frames
@@ -29,8 +33,22 @@ from footplate.runtime.unstored import Unstored
 from footplate.runtime.wires import CLOSE_WAIT_S, Kept, Wire, open_wire
 from footplate.tasks import spawn
 
+log = logging.getLogger(__name__)
 ANSWER_S = 30.0
 """How long an answer of the agent is waited for."""
+
+FLUSH_S = 0.5
+"""How long an agent that is ended in order may take to read what was sent to it before."""
+
+LEAVE_S = 2.0
+"""How long an agent that is left to the keeper may take to read what was sent to it."""
+
+
+class Outgoing(msgspec.Struct, frozen=True, gc=False):
+    """A frame that waits to be written, and the key of the command that it belongs to."""
+
+    frame: bytes
+    key: str
 
 
 class Runner:
@@ -68,8 +86,16 @@ class Runner:
         """Whose frames these are, for the log."""
         self.tap: Callable[[str, bytes], None] | None = None
         """Reads along with the agent's lines."""
+        self._outgoing: deque[Outgoing] = deque()
+        self._outgoing_bytes = 0
+        self._to_write = asyncio.Event()
+        self._taken = asyncio.Event()
+        self._deaf = False
+        self._closing = False
         self._begun = asyncio.Event()
-        self._reader = spawn(self._read(), name="runner")
+        self._reader = spawn(self._read(), name=f"reader of {engine}")
+        self._writer = spawn(self._write_on(), name=f"writer of {engine}", on_failure=self._writer_failed)
+        self._writer.add_done_callback(lambda _: self._taken.set())
 
     @classmethod
     async def start(
@@ -140,6 +166,7 @@ class Runner:
         if kept is None:
             await self.end(close_wait=0.0)
             return
+        await self.flush(LEAVE_S)  # what was stored as sent reaches it now, or is known not to have
         self._left = self._ending = True
         self._room.set()
         kept.stop_reading()
@@ -179,23 +206,97 @@ class Runner:
 
     # ------------------------------------------------------------------------------------------ asking
 
-    async def command(self, command: Command) -> None:
-        """Ask something of the agent. Raises `EngineGone` when it is not there to hear it.
+    def send(self, command: Command) -> None:
+        """Have a command written to the agent. Returns at once; the writer task writes it.
 
-        Should the agent decline, a `Notice` tells; `ask` is for whoever wants to know.
+        Should the agent decline, a `Notice` tells; `ask` is for whoever wants to know. Raises `RequestError` where the
+        conversation refuses it, `EngineGone` when the agent has ended, `EngineSilent` when too much waits already.
         """
-        await self.write(self.prepare(command))
+        self._check_writable(type(command).__name__)
+        self._queue(self._take(self._conversation.command(command)), command.key)
 
-    def prepare(self, command: Command) -> tuple[bytes, ...]:
-        """The frames that ask it, not yet written: whoever must store something first does so in between."""
-        return self._take(self._conversation.command(command))
+    def check_answer(self, request: RequestId, answer: Answer) -> None:
+        """Raise what `send` would raise for this answer. Changes nothing."""
+        self._check_writable("an answer")
+        self._conversation.check_answer(request, answer)
 
-    async def write(self, frames: tuple[bytes, ...]) -> None:
-        """Write prepared frames, after those with which the conversation begins. Raises `EngineGone`."""
-        await self._begun.wait()
+    @property
+    def undelivered(self) -> frozenset[str]:
+        """The keys of commands that were not written whole: the agent cannot have read them."""
+        return frozenset(each.key for each in self._outgoing)
+
+    @property
+    def deaf(self) -> bool:
+        """Whether the agent has not read its input for too long."""
+        return self._deaf
+
+    def _check_writable(self, what: str) -> None:
+        if self._over or self._wire.gone or self._writer.done():
+            raise EngineGone(self._engine, "it has ended")
+        if self._outgoing_bytes > self._bounds.stdin_bytes:
+            raise EngineSilent(self._engine, what, self._bounds.write_s)
+
+    def _queue(self, frames: Iterable[bytes], key: str = "") -> None:
         for frame in frames:
-            log_frames(self.session, "out", frame)
-            await self._wire.write(frame)
+            self._outgoing.append(Outgoing(frame, key))
+            self._outgoing_bytes += len(frame)
+        self._to_write.set()
+
+    async def _write_on(self) -> None:
+        """Write what is queued, in order, for as long as the agent takes input.
+
+        A frame leaves the queue when the pipe has taken all of it: an agent that ends before that has not read the
+        whole line, so it does not know of it.
+        """
+        await self._begun.wait()
+        loop = asyncio.get_running_loop()
+        while True:
+            while self._outgoing:
+                frame = self._outgoing[0].frame
+                timer = loop.call_later(self._bounds.write_s, self._report_deaf)
+                try:
+                    await self._write_frame(frame)
+                except EngineGone:
+                    return  # the end of its output, which is about to be read, tells why
+                finally:
+                    timer.cancel()
+                self._deaf = False
+                self._outgoing.popleft()
+                self._outgoing_bytes -= len(frame)
+                self._taken.set()
+            if self._closing:
+                self._wire.close_stdin()
+                return
+            self._to_write.clear()
+            await self._to_write.wait()
+
+    async def _write_frame(self, frame: bytes) -> None:
+        log_frames(self.session, "out", frame)
+        await self._wire.write(frame)
+
+    def _report_deaf(self) -> None:
+        """The agent has not taken a frame in time."""
+        self._deaf = True
+        text = (
+            f"the agent has not read its input for {self._bounds.write_s:g} s; what is sent to it waits. "
+            "Interrupt the turn to end its process."
+        )
+        self._publish([Notice(level="warning", text=text, code="agent_not_reading")])
+
+    def _writer_failed(self, _: BaseException) -> None:
+        """Nothing can be written any more: as if the agent had closed its stdin."""
+        self._wire.close_stdin()
+
+    async def flush(self, timeout: float) -> bool:
+        """Wait until all that was sent is written; False when the agent did not take it in that time."""
+        try:
+            async with asyncio.timeout(timeout):
+                while self._outgoing and not self._writer.done():
+                    self._taken.clear()
+                    await self._taken.wait()
+        except TimeoutError:
+            pass
+        return not self._outgoing
 
     async def ask(self, command: Command, *, timeout: float = ANSWER_S) -> msgspec.Raw | None:
         """Ask something of the agent and wait for its answer: a fact as JSON, where the command has one.
@@ -203,7 +304,7 @@ class Runner:
         Raises `EngineDeclined` with its words, `EngineSilent` when it does not answer in time, `EngineGone`.
         """
         if self._asking is None:
-            await self.command(command)
+            self.send(command)
             return None
         name = type(command).__name__
         return await self._await(command.key, name, lambda: self._conversation.command(command), timeout)
@@ -221,13 +322,12 @@ class Runner:
 
     async def _await(self, key: str, name: str, make: Callable[[], Reaction], timeout: float) -> msgspec.Raw | None:
         """Ask once per key, and wait for the reply; who asks the same again waits for the same reply."""
-        if self._over:
-            raise EngineGone(self._engine, "it has ended")
+        self._check_writable(name)
         waiting = self._asked.get(key)
         if waiting is None:
             reaction = make()
             waiting = self._asked[key] = asyncio.get_running_loop().create_future()
-            await self.write(self._take(reaction))
+            self._queue(self._take(reaction), key)
         try:
             async with asyncio.timeout(timeout):
                 reply = await asyncio.shield(waiting)
@@ -242,39 +342,40 @@ class Runner:
         return reply.result
 
     def close_stdin(self) -> None:
-        """Tell the agent that nothing more will come; it ends by itself when it is done."""
-        self._wire.close_stdin()
+        """Tell the agent that nothing more will come, after what was sent; it ends by itself when it is done."""
+        self._closing = True
+        self._to_write.set()
 
     async def end(self, *, close_wait: float | None = CLOSE_WAIT_S) -> None:
         """See the agent out and wait until it and all it started are gone. Safe to call twice.
 
         With None it is ended at once, and its stdin is not closed before that.
         """
+        if close_wait:
+            await self.flush(min(close_wait, FLUSH_S))
         self._ending = True
         self._room.set()
+        self._taken.set()
         await self._wire.end(close_wait=close_wait)
         await self._reader
 
     # ----------------------------------------------------------------------------------------- reading
 
-    async def _begin(self) -> None:
+    def _begin(self) -> None:
         """An older CLI heeds our hooks only from its first prompt on: whatever else is said comes after."""
-        try:
-            await self._answer(self._conversation.begin())
-        finally:
-            self._begun.set()
+        frames = self._take(self._conversation.begin())
+        self._outgoing.extendleft(Outgoing(frame, "") for frame in reversed(frames))
+        self._outgoing_bytes += sum(map(len, frames))
+        self._begun.set()
 
     async def _read(self) -> None:
         try:
-            await self._begin()
-            while (block := await self._wire.read()) is not None:
-                log_frames(self.session, "in", block.lines)
-                if self.tap is not None:
-                    self.tap(self.session, block.lines)
-                await self._read_block(block)
-                await self._leave_room()
-            while self._held:
-                await self._translate_held()
+            try:
+                await self._read_blocks()
+            except Exception:
+                # Nothing that it says can be understood from here on; its end still closes what it has open.
+                log.exception("session %s: reading its agent failed, the process is ended", self.session)
+                await self._wire.end(close_wait=0.0)
             if self._left:
                 self._publish([] if self.restful is None else self.restful.pause().events)
                 return
@@ -282,9 +383,26 @@ class Runner:
             self._publish([*ending.limits, *self._conversation.finish(ending).events])
         finally:
             self._over = True
+            await self._stop_writing()
             await self._handlers.close()
             self._give_up()
             self._more.set()
+
+    async def _read_blocks(self) -> None:
+        self._begin()
+        while (block := await self._wire.read()) is not None:
+            log_frames(self.session, "in", block.lines)
+            if self.tap is not None:
+                self.tap(self.session, block.lines)
+            await self._read_block(block)
+            await self._leave_room()
+        while self._held:
+            await self._translate_held()
+
+    async def _stop_writing(self) -> None:
+        if not self._writer.done():
+            self._writer.cancel()
+            await asyncio.wait((self._writer,))
 
     async def _read_block(self, block: Block) -> None:
         if self._asking is not None and (
@@ -312,12 +430,11 @@ class Runner:
         return self._asking is not None and self._asking.awaits
 
     async def _answer(self, reaction: Reaction, *, size: int = 0) -> None:
-        for frame in self._take(reaction, size=size):
-            log_frames(self.session, "out", frame)
-            try:
-                await self._wire.write(frame)
-            except EngineGone:
-                return  # the end of its output, which is about to be read, tells why
+        """Write what the conversation says to a line; while the agent takes nothing, none of it is read, either."""
+        self._queue(self._take(reaction, size=size))
+        while self._outgoing_bytes > self._bounds.stdin_bytes and not self._writer.done() and not self._ending:
+            self._taken.clear()
+            await self._taken.wait()
 
     def _take(self, reaction: Reaction, *, size: int = 0) -> tuple[bytes, ...]:
         """Hand on all that a conversation says but its frames, which the caller writes."""

@@ -8,6 +8,7 @@ hears of it, and every later one is told who was first.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
 
@@ -34,6 +35,7 @@ from footplate.runtime.limits import Limits
 from footplate.runtime.log import SessionLog, Subscription
 from footplate.runtime.mailbox import Mailbox
 from footplate.runtime.records import with_token
+from footplate.runtime.recovery import BRIDGE
 from footplate.runtime.rejoining import Rejoin
 from footplate.runtime.requests import RequestBook
 from footplate.runtime.resumption import Resumption
@@ -45,6 +47,7 @@ from footplate.tasks import spawn
 CATCH_UP_S = 0.02
 """Between two looks at whether an agent that was taken over has answered."""
 
+log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
@@ -55,8 +58,8 @@ class Session:
         self.id: SessionId = log.session
         self._services = services
         self._log = log
-        self._mailbox = Mailbox(f"session {self.id}")
-        links = Links(self._take_batch, self._mailbox.post, self._halt)
+        self._mailbox = Mailbox(f"session {self.id}", self._failed)
+        links = Links(self._take_batch, self._post, self._halt, self._failed)
         self._conductor = Conductor(services, engine, spec, log, links)
         self._allowance = Allowance(self._conductor)
         book = RequestBook(services.surroundings.new_id)
@@ -82,8 +85,9 @@ class Session:
         await self._do(self._resumption.recover)
         self._desk.take_up()
         await self._do(self._allowance.take_up)
-        await self._do(self._conductor.tell_state)
         await self._do(self._resumption.go_on)
+        await self._do(self._conductor.open_queue)
+        await self._do(self._conductor.tell_state)
 
     async def rejoin(self, rejoin: Rejoin) -> None:
         """Go on with the agent that outlived the service which had it, in the middle of whatever it does."""
@@ -171,6 +175,8 @@ class Session:
         blocks = (TextBlock(text=content),) if isinstance(content, str) else content
         if not blocks:
             raise InvalidValue("content", content, "at least one block")
+        if key.startswith(BRIDGE):
+            raise InvalidValue("idempotency_key", key, f"a key that does not begin with {BRIDGE!r}")
         prompt = PromptId(key or self._services.surroundings.new_id())
         await self._do(lambda: self._conductor.accept(prompt, blocks, when))
         return prompt
@@ -193,7 +199,11 @@ class Session:
 
     async def _interrupt(self) -> None:
         if not await self._resumption.end_turn("interrupted"):
-            await self._conductor.tell(c.Interrupt(key=self._conductor.key()))
+            self._conductor.interrupt()
+
+    async def continue_queue(self) -> None:
+        """Start prompts that wait because the service lost the turn before them. Else nothing happens."""
+        await self._do(self._conductor.continue_queue)
 
     async def answer(self, request: RequestId, answer: Answer, *, by: str, surface: str) -> RequestView:
         """Answer a request. The first answer wins; `AlreadyAnswered` tells the others who was first."""
@@ -210,7 +220,7 @@ class Session:
     async def set_effort(self, effort: str) -> None:
         """Change how hard the model thinks, now or with the next process."""
         await self._set(c.SetEffort(key=self._conductor.key(), effort=effort), None)
-        self._conductor.spec = msgspec.structs.replace(self.spec, effort=effort)
+        await self.respec(msgspec.structs.replace(self.spec, effort=effort))
 
     async def set_option(self, option: str, value: str) -> None:
         """Change an option of the engine's own, now or with the next process. Raises `InvalidValue`."""
@@ -227,8 +237,8 @@ class Session:
 
     async def respec(self, spec: SessionSpec) -> None:
         """Have the agent's next process be started like this."""
-        self._conductor.spec = spec
         await keep_spec(self._services.store, self.id, spec)
+        self._conductor.spec = spec
 
     async def rename(self, title: str) -> None:
         """Give the session a title."""
@@ -236,7 +246,10 @@ class Session:
 
     async def stop_task(self, task: TaskId) -> None:
         """End one background task."""
-        await self._do(lambda: self._conductor.tell(c.StopTask(key=self._conductor.key(), task=task)))
+        await self._do(lambda: self._stop_task(task))
+
+    async def _stop_task(self, task: TaskId) -> None:
+        self._conductor.tell(c.StopTask(key=self._conductor.key(), task=task))
 
     async def run_command(self, command: str) -> m.CommandRan:
         """Run a person's own command in the session's folder; the agent hears of it with the next prompt."""
@@ -249,8 +262,8 @@ class Session:
         return ran
 
     async def _ran(self, ran: m.CommandRan) -> None:
-        self._conductor.follow(ran)
-        await self._log.append([ran], source="person", durable=True)
+        with self._conductor.following([ran]):
+            await self._log.append([ran], source="person", durable=True)
 
     async def rewind(self, message: MessageId) -> None:
         """Put files back to where they stood at a message of the person; `FilesRewound` says which."""
@@ -363,9 +376,28 @@ class Session:
     # ------------------------------------------------------------------------------------- in the mailbox
 
     async def _do(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Have it done in the mailbox. Raises `SessionOver` when the session takes nothing more."""
+        """Have it done in the mailbox. Raises `SessionOver` when the session takes nothing more.
+
+        While events of the agent wait for a store that refuses them, everybody else is refused at once.
+        """
         self._check_open()
+        if self._log.refused is not None:
+            raise self._log.refused
         return await self._mailbox.do(work)
+
+    def _post(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Have it done in the mailbox with nobody waiting for it."""
+
+        async def patiently() -> None:
+            with self._log.patiently():
+                await work()
+
+        self._mailbox.post(patiently)
+
+    def _failed(self, problem: BaseException) -> None:
+        """A task of the session died, or a piece of its work did in the middle: it is given up, and opened again."""
+        log.error("session %s failed: %s: %s", self.id, type(problem).__name__, problem)
+        self._conductor.discard_agent()
 
     def _check_open(self) -> None:
         if self._conductor.over or self._mailbox.closed:
@@ -384,21 +416,25 @@ class Session:
         await self._allowance.halt(limit, where)
 
     async def _take_batch(self, batch: list[Event]) -> None:
-        await self._mailbox.do_here(lambda: self._take(batch))
+        await self._mailbox.do_here(lambda: self._take_patiently(batch))
+
+    async def _take_patiently(self, batch: list[Event]) -> None:
+        with self._log.patiently():
+            await self._take(batch)
 
     async def _take(self, batch: list[Event]) -> None:
         renamed = map(self._desk.rename, join_deltas(batch))
         view = self._log.outline()
         events = [with_token(event, view) for event in renamed if event is not None and self._is_news(event)]
-        if self._resumption.concerns(events):
-            events = await self._resumption.receive(events)
-        for event in events:
-            self._conductor.follow(event)
         if all(map(is_ephemeral, events)):
             await self._log.append(events)
             return
-        settled = self._conductor.settles(events)
-        await self._log.append(events, then=self._conductor.news() if settled else ())
+        if self._resumption.concerns(events):
+            events = await self._resumption.receive(events)
+        events = [self._conductor.interrupting.word_end(event) for event in events]
+        with self._conductor.following(events):
+            settled = self._conductor.settles(events)
+            await self._log.append(events, then=self._conductor.news() if settled else ())
         for event in events:
             await self._react(event)
         if not settled:
@@ -435,8 +471,11 @@ class Session:
             case m.TurnEnded():
                 await self._conductor.turn_ended(event)
             case m.EngineDetached():
-                await self._conductor.detached()
+                interrupted = await self._conductor.detached()
                 await self._resumption.detached()
+                if interrupted:
+                    await self._resumption.end_turn("interrupted")
+                    await self._conductor.go_on()
             case _:
                 pass
 

@@ -7,7 +7,15 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from footplate.events.ids import RequestId
-from footplate.events.model import Envelope, Event, RequestOpened, StateChanged, TurnEnded
+from footplate.events.model import (
+    Envelope,
+    Event,
+    RequestOpened,
+    SessionState,
+    StateChanged,
+    TurnEnded,
+    WaitingFor,
+)
 from footplate.runtime.session import Session
 
 E = TypeVar("E")
@@ -49,6 +57,18 @@ async def until_idle(session: Session) -> None:
     if view.state not in ("idle", "interrupted"):
         done = ("idle", "interrupted")
         await until(session, lambda event: isinstance(event, StateChanged) and event.state in done, after=view.last_seq)
+
+
+async def until_state(session: Session, state: SessionState, waiting_for: WaitingFor = "") -> None:
+    """The session is in this state, now or soon."""
+    view = session.view()
+    if (view.state, view.waiting_for) != (state, waiting_for):
+        wanted = (state, waiting_for)
+        await until(
+            session,
+            lambda event: isinstance(event, StateChanged) and (event.state, event.waiting_for) == wanted,
+            after=view.last_seq,
+        )
 
 
 async def whole_log(session: Session) -> list[Envelope]:

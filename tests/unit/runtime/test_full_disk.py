@@ -46,5 +46,5 @@ async def test_a_full_store_stops_the_agent_and_says_what_to_do(
                     await asyncio.sleep(0)
             numbers = [row.seq for row in await store.read(session.id)]
             assert numbers == list(range(1, len(numbers) + 1))
-            assert "cannot be stored" in caplog.text
+            assert f"session {session.id} failed: StoreFull" in caplog.text
     await store.close()

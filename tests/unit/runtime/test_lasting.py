@@ -19,7 +19,7 @@ from footplate.runtime.services import AUDIT, Services
 from footplate.runtime.session import Session
 from footplate.runtime.spec import SessionSpec
 from footplate.testing.invariants import check_log
-from tests.unit.runtime.following import until, until_asked, until_ended, until_idle, whole_log
+from tests.unit.runtime.following import until, until_asked, until_ended, until_idle, until_state, whole_log
 
 
 async def _open(hub: Hub, cwd: Path, **limits: object) -> Session:
@@ -90,7 +90,7 @@ async def test_at_a_limit_that_asks_somebody_lets_it_go_on(hub: Hub, services: S
     await until_ended(session)
     await session.prompt("two")
     asked = await until_asked(session)
-    assert (session.view().state, session.view().waiting_for) == ("waiting", "you")
+    await until_state(session, "waiting", "you")
     assert [turn.answer for turn in session.view().turns] == ["mock: one"]
     with pytest.raises(InvalidValue, match="how much more"):
         await session.answer(asked, Reply(answers={"?": "maybe"}), by="ada", surface="t")
@@ -112,8 +112,9 @@ async def test_a_no_stops_it_until_something_new_is_asked_for(hub: Hub, tmp_path
     await until_ended(session)
     await session.prompt("two")
     await session.answer(await until_asked(session), Decline(), by="ada", surface="t")
+    await until_state(session, "idle", "limit")
     view = session.view()
-    assert (view.state, view.waiting_for, len(view.queue)) == ("idle", "limit", 1)
+    assert len(view.queue) == 1
     assert [limit.kind for limit in view.limits] == ["turns"]
     await session.prompt("three")
     asked = await until_asked(session, after=view.last_seq)

@@ -18,7 +18,7 @@ from footplate.runtime.hub import Hub
 from footplate.runtime.services import Services
 from footplate.runtime.session import Session
 from footplate.runtime.spec import SessionSpec
-from tests.unit.runtime.following import until, until_ended, until_idle
+from tests.unit.runtime.following import until, until_ended, until_idle, until_state
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ async def test_a_prompt_waits_for_an_agent_that_is_being_ended_and_says_so(sessi
 async def test_what_waits_for_such_an_agent_can_be_taken_back(session: Session, lock: SessionLock) -> None:
     leave_behind(lock)
     prompt = await session.prompt("one")
-    assert session.view().state == "starting"
+    await until_state(session, "starting")
     await session.withdraw(prompt)
     await until_idle(session)
     lock.release()

@@ -19,7 +19,7 @@ from footplate.runtime.hub import Hub
 from footplate.runtime.services import Services
 from footplate.runtime.spec import SessionSpec
 from footplate.store.memory import MemoryStore
-from tests.unit.runtime.following import until, until_asked, until_ended
+from tests.unit.runtime.following import until, until_asked, until_ended, until_state
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ async def test_at_a_usage_limit_the_session_parks_and_goes_on_as_often_as_it_may
             assert ended[-1].answer == f"mock: {GO_ON}"  # type: ignore[union-attr]
     parked = [event for event in await _events(hub, session.id) if isinstance(event, m.Parked)]
     assert ["goes on by itself" in event.reason for event in parked] == [True, False]
-    assert session.view().state == "idle"
+    await until_state(session, "idle")
 
 
 async def _events(hub: Hub, session: object) -> list[object]:

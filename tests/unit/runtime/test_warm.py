@@ -63,7 +63,7 @@ async def pools(tmp_path: Path) -> AsyncIterator[Pools]:
 async def _ask(started: Started) -> str:
     """One turn with it."""
     prompt = SendPrompt(key="1", prompt=PromptId("p1"), content=(TextBlock(text="hi there"),))
-    await started.runner.command(prompt)
+    started.runner.send(prompt)
     async for batch in started.runner.batches():
         for event in batch:
             if isinstance(event, TurnEnded):

@@ -55,7 +55,7 @@ from footplate.events.commands import (
     SetOption,
     WithdrawPrompt,
 )
-from footplate.events.ids import EngineSessionId, MessageId, PromptId, TurnId
+from footplate.events.ids import EngineSessionId, MessageId, PromptId, RequestId, TurnId
 from footplate.events.model import (
     EngineAttached,
     EngineDetached,
@@ -64,7 +64,7 @@ from footplate.events.model import (
     TurnStarted,
     UserMessage,
 )
-from footplate.events.requests import Deny
+from footplate.events.requests import Answer, Deny
 from footplate.events.run_notes import word_exit
 from footplate.events.usage import Usage
 from footplate.host.lines import Block
@@ -161,6 +161,10 @@ class AcpConversation:
             case _:
                 raise UnsupportedOption(self._engine, type(command).__name__, f"an ACP agent takes {CAN}")
         return self._in.react()
+
+    def check_answer(self, request: RequestId, answer: Answer) -> None:
+        """Raise `RequestError` for an answer that does not fit, or that comes too late."""
+        self._in.check_answer(request, answer)
 
     def finish(self, ending: Exit) -> Reaction:
         """The agent is gone: everything it had open is closed."""

@@ -50,7 +50,7 @@ from footplate.engines.standing import Standing
 from footplate.events.commands import AnswerRequest
 from footplate.events.ids import EngineSessionId, RequestId
 from footplate.events.model import Denial, EngineAttached, Event, Notice
-from footplate.events.requests import Reply
+from footplate.events.requests import Answer, Reply
 from footplate.events.tools import ToolOutcome
 from footplate.host.lines import Block
 
@@ -142,6 +142,10 @@ class Incoming(RpcLines):
         events, frames = self._requests.cancel("interrupted")
         self.events += events
         self.frames += frames
+
+    def check_answer(self, request: RequestId, answer: Answer) -> None:
+        """Raise `RequestError` for an answer that `answer` would not take."""
+        self._requests.respond(self._engine, request, answer)
 
     def answer(self, command: AnswerRequest) -> None:
         """Hand a person's answer to the agent; that it was applied shows in what the agent does next."""

@@ -31,6 +31,12 @@ class Requests:
         self._asked[asked.request.id] = asked
 
     def answer(self, engine: str, request: RequestId, answer: Answer) -> tuple[Asked, Response, bool]:
+        """As `respond`; the request counts as answered from here on."""
+        asked, response, goes_on = self.respond(engine, request, answer)
+        asked.answered = True
+        return asked, response, goes_on
+
+    def respond(self, engine: str, request: RequestId, answer: Answer) -> tuple[Asked, Response, bool]:
         """The response to write, and whether it lets the agent go on. Raises `RequestError` for what cannot be."""
         asked = self._asked.get(request)
         if asked is None or asked.answered:
@@ -40,7 +46,6 @@ class Requests:
             response, goes_on = answer_permission(engine, asked, answer)
         else:
             response, goes_on = answer_question(asked, answer)
-        asked.answered = True
         return asked, response, goes_on
 
     def applied_by(self, update: TurnUpdate) -> list[Event]:

@@ -30,7 +30,9 @@ from footplate.events import commands as c
 from footplate.events.commands import Command
 from footplate.events.content import text_of
 from footplate.events.facts import Tasks
+from footplate.events.ids import RequestId
 from footplate.events.model import Event
+from footplate.events.requests import Answer
 from footplate.host.lines import Block
 
 ENGINE: Final = "claude"
@@ -153,6 +155,10 @@ class ClaudeConversation:
             return self._react(events)
         self._replies.append(Reply(key=command.key))
         return self._react(events)
+
+    def check_answer(self, request: RequestId, answer: Answer) -> None:
+        """Raise `RequestError` for an answer that does not fit, or that comes too late."""
+        self._orders.check_answer(request, answer)
 
     def query(self, query: Query) -> Reaction:
         """A question: asked of the CLI, or answered from what is known, once it is known."""

@@ -19,9 +19,9 @@ from footplate.errors import InvalidValue
 from footplate.events import commands as c
 from footplate.events.commands import Command
 from footplate.events.facts import Fact, Interrupted
-from footplate.events.ids import PromptId
+from footplate.events.ids import PromptId, RequestId
 from footplate.events.model import FilesRewound
-from footplate.events.requests import Allow
+from footplate.events.requests import Allow, Answer, Request
 from footplate.events.rules import held_for_session
 
 TOO_LATE = "the prompt does not wait any more: it was taken up, or never came"
@@ -55,14 +55,22 @@ class Orders:
         """The frames of a command; its reply comes with the answer."""
         return self._table[type(command)](self, command)
 
+    def check_answer(self, request: RequestId, answer: Answer) -> None:
+        """Raise `RequestError` for an answer that `answer` would not take."""
+        control.decision(self._open_request(request), answer)
+
+    def _open_request(self, request: RequestId) -> Request:
+        found = self._translator.open_request(request)
+        if found is None:
+            raise InvalidValue("request", request, "a request that is open")
+        return found
+
     def answer(self, command: c.AnswerRequest) -> Frames:
         """The frames that answer a request of the CLI: no answer comes to that, its effect is seen in the stream.
 
         What is allowed for the session is in force before the CLI goes on.
         """
-        request = self._translator.open_request(command.request)
-        if request is None:
-            raise InvalidValue("request", command.request, "a request that is open")
+        request = self._open_request(command.request)
         frame = control.answer_frame(request, command.answer)
         self._translator.answered(request.id, denied=control.denies(request, command.answer))
         held = held_for_session(request, command.answer)

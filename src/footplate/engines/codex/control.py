@@ -154,21 +154,20 @@ def _question(question: Question) -> Asking:
 # ------------------------------------------------------------------------------------------------- answers
 
 
-def answer_request(asked: Open, answer: Answer) -> object:
-    """The result to write. Raises `RequestError` for an answer that does not fit."""
+def answer_request(asked: Open, answer: Answer) -> tuple[object, bool]:
+    """The result to write, and whether it denies. Raises `RequestError` for an answer that does not fit."""
     if asked.form is not None:
         response, goes_on = answer_question(asked.form, answer)
-        asked.denied = not goes_on
-        return {"action": response.action, "content": response.content}
+        return {"action": response.action, "content": response.content}, not goes_on
     if asked.wants == "question":
         return _reply(asked, answer)
     name = _decide(asked, answer)
-    asked.denied = name in (DECLINE, CANCEL)
+    denied = name in (DECLINE, CANCEL)
     if asked.wants == "permissions":
-        return _grant(asked, name)
+        return _grant(asked, name), denied
     if asked.wants == "mcp":
-        return call_tool(name)
-    return {"decision": asked.decisions[name]}
+        return call_tool(name), denied
+    return {"decision": asked.decisions[name]}, denied
 
 
 def _decide(asked: Open, answer: Answer) -> str:
@@ -214,16 +213,15 @@ def call_tool(name: str) -> object:
     return {"action": "accept", "content": {}} | ({"_meta": {"persist": lasts}} if lasts else {})
 
 
-def _reply(asked: Open, answer: Answer) -> object:
+def _reply(asked: Open, answer: Answer) -> tuple[object, bool]:
     match answer:
         case Reply():
-            return {"answers": _answers(asked.questions, answer.answers)}
+            return {"answers": _answers(asked.questions, answer.answers)}, False
         case Choose():
             text = asked.questions[0].question if asked.questions else ""
-            return {"answers": _answers(asked.questions, {text: answer.option})}
+            return {"answers": _answers(asked.questions, {text: answer.option})}, False
         case Decline() | Deny():
-            asked.denied = True
-            return {"answers": {}}
+            return {"answers": {}}, True
         case Allow():
             raise InvalidValue("answer", "allow", "a reply to the questions, or decline")
         case _:

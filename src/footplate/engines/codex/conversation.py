@@ -37,7 +37,7 @@ from footplate.events.commands import (
     SetModel,
     WithdrawPrompt,
 )
-from footplate.events.ids import EngineSessionId, MessageId, PromptId, TurnId
+from footplate.events.ids import EngineSessionId, MessageId, PromptId, RequestId, TurnId
 from footplate.events.model import (
     ConfigChanged,
     EngineAttached,
@@ -50,6 +50,7 @@ from footplate.events.model import (
     TurnStarted,
     UserMessage,
 )
+from footplate.events.requests import Answer
 from footplate.events.run_notes import word_exit
 from footplate.host.lines import Block
 
@@ -116,6 +117,10 @@ class AppServerConversation:
             case _:
                 raise UnsupportedOption(NAME, type(command).__name__, f"Codex takes {CAN}")
         return self._in.react()
+
+    def check_answer(self, request: RequestId, answer: Answer) -> None:
+        """Raise `RequestError` for an answer that does not fit, or that comes too late."""
+        self._in.check_answer(request, answer)
 
     def finish(self, ending: Exit) -> Reaction:
         """The agent is gone: everything it had open is closed."""

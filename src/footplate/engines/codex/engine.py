@@ -21,8 +21,9 @@ from footplate.engines.receipts import own_program
 from footplate.errors import EngineNotExecutable, EngineNotFound, UnsupportedOption
 from footplate.events.base import ResumeToken
 from footplate.events.commands import Command
-from footplate.events.ids import EngineSessionId
+from footplate.events.ids import EngineSessionId, RequestId
 from footplate.events.model import ConfigOption, ConfigValue
+from footplate.events.requests import Answer
 from footplate.host.environment import build_environment, expand_home
 from footplate.host.lines import Block
 
@@ -63,6 +64,10 @@ class ExecConversation:
     def command(self, command: Command) -> Reaction:
         """Nothing can be asked of it."""
         raise UnsupportedOption(NAME, type(command).__name__, "`codex exec` hears nothing once it runs; end it instead")
+
+    def check_answer(self, request: RequestId, answer: Answer) -> None:
+        """It asks nothing."""
+        raise UnsupportedOption(NAME, "answers", "`codex exec` asks nothing")
 
     def finish(self, ending: Exit) -> Reaction:
         """The process is gone: everything it had open is closed."""

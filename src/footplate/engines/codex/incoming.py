@@ -51,7 +51,7 @@ from footplate.events.model import (
     TitleChanged,
     UsageReported,
 )
-from footplate.events.requests import Deny
+from footplate.events.requests import Answer, Deny
 from footplate.events.tools import ToolOutcome
 from footplate.host.lines import Block
 
@@ -267,12 +267,20 @@ class Incoming(RpcLines):
         self.turn.requests += 1
         return RequestId(f"{self.turn.id}.r{self.turn.requests}")
 
+    def check_answer(self, request: RequestId, answer: Answer) -> None:
+        """Raise `RequestError` for an answer that `answer` would not take."""
+        answer_request(self._open_request(request), answer)
+
+    def _open_request(self, request: RequestId) -> Open:
+        asked = self._requests.get(request)
+        if asked is None or asked.answered:
+            raise InvalidValue("request", request, "a request that is open; this one is answered or over")
+        return asked
+
     def answer(self, command: AnswerRequest) -> None:
         """Hand a person's answer to the agent. Raises `RequestError` for one that cannot be."""
-        asked = self._requests.get(command.request)
-        if asked is None or asked.answered:
-            raise InvalidValue("request", command.request, "a request that is open; this one is answered or over")
-        result = answer_request(asked, command.answer)
+        asked = self._open_request(command.request)
+        result, asked.denied = answer_request(asked, command.answer)
         asked.answered = True
         self.frames.append(jsonrpc.encode_response(asked.id, result))
         call = asked.request.call

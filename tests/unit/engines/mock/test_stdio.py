@@ -70,4 +70,4 @@ def test_it_imports_nothing_of_the_product_but_the_agent() -> None:
     code = "import sys, footplate.engines.mock.stdio; print(*(m for m in sys.modules if m.startswith('footplate')))"
     done = subprocess.run([sys.executable, "-P", "-c", code], env=ENV, capture_output=True, check=True)
     rooms = {name.split(".")[1] for name in done.stdout.decode().split() if "." in name}
-    assert rooms == {"acp", "engines", "events", "version"}
+    assert rooms == {"acp", "engines", "events", "tasks", "version"}
