@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 
 from footplate.events.model import Envelope
 
 Reader = Callable[[Sequence[Envelope]], None]
+log = logging.getLogger(__name__)
 
 
 class Bulletin:
-    """Readers of every session's lasting events. A reader must not wait, and must not raise."""
+    """Readers of every session's lasting events. A reader must not wait."""
 
     def __init__(self) -> None:
         self._readers: list[Reader] = []
 
     def subscribe(self, reader: Reader) -> Callable[[], None]:
-        """Have it told of everything from here on. Returns what ends that."""
+        """Call the reader with everything from here on. Returns a function that ends that."""
         self._readers.append(reader)
         return lambda: self._readers.remove(reader)
 
     def post(self, envelopes: Sequence[Envelope]) -> None:
-        """Tell every reader."""
+        """Give the events to every reader. One that raises is logged: the session that appended them goes on."""
         for reader in tuple(self._readers):
-            reader(envelopes)
+            try:
+                reader(envelopes)
+            except Exception:
+                log.exception("session %s: a reader of all sessions failed", envelopes[0].session)
