@@ -8,6 +8,7 @@
     │   │   └── UnknownEntry        no entry of that name in a folder's config
     │   ├── SessionBusy           another writer holds the engine's session
     │   ├── SessionOver           the session is closed
+    │   ├── SessionFailed         the session failed, or the service is stopping
     │   ├── UnknownRequest        the agent asked no such thing
     │   ├── AlreadyAnswered       somebody was first, or the agent no longer asks
     │   ├── UnsupportedOption     the engine, or this version of it, cannot do that
@@ -161,6 +162,7 @@ from footplate.errors.request import (
     RequestError,
     Retired,
     SessionBusy,
+    SessionFailed,
     SessionOver,
     SwitchedOff,
     TokenInvalid,
@@ -249,6 +251,7 @@ __all__ = [
     "ServiceFailed",
     "ServiceUnreachable",
     "SessionBusy",
+    "SessionFailed",
     "SessionOver",
     "SpawnFailed",
     "StoreBusy",

@@ -83,6 +83,20 @@ class SessionOver(RequestError):
         super().__init__(f"session {session} is closed; open another, or resume it by its resume line")
 
 
+class SessionFailed(RequestError):
+    """The session failed, or the service is stopping: the same call may work again in a moment."""
+
+    code: ClassVar[str] = "session_failed"
+    title: ClassVar[str] = "Session failed"
+    status: ClassVar[int] = 503
+    retryable: ClassVar[bool] = True
+
+    def __init__(self, session: str, reason: str, advice: str = "try again") -> None:
+        self.session = session
+        self.reason = reason
+        super().__init__(f"cannot use session {session}: {reason}; {advice}")
+
+
 class UnknownRequest(RequestError):
     """The agent asked no such thing."""
 

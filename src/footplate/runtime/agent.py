@@ -75,15 +75,9 @@ class Agent:
             try:
                 await agent._be_kept(services, session, engine, started)
             except BaseException:
-                await agent.discard()
+                await agent.abandon()  # nobody else knows of it yet: without this its process would have no owner
                 raise
         return agent
-
-    async def discard(self) -> None:
-        """End a process whose events nobody takes."""
-        self._pump.cancel()
-        await asyncio.wait((self._pump,))
-        await self._runner.end(close_wait=0.0)
 
     def _count(self, services: Services, session: SessionId) -> None:
         """Where nothing else has what it says, know at any time whether all of it is stored."""
@@ -230,6 +224,21 @@ class Agent:
             if self._runner.told:
                 self._unstored.clear()
             self._unstored.leave()
+
+    async def abandon(self, *, leave: bool = False) -> None:
+        """End the process at once without storing what it says, or leave it to the keeper if it can be reattached."""
+        if leave and self._on_over is not None:
+            await self._runner.leave()
+        self._pump.cancel()
+        await asyncio.wait((self._pump,))
+        if self._runner.left and self._runner.kept is not None:
+            self._runner.kept.leave()
+            if self._unstored is not None:
+                self._unstored.leave()  # it stays set: some of what was read may not be stored
+        else:
+            await self._runner.end(close_wait=0.0)
+            await self.let_go()
+        self._free()
 
     def send(self, command: Command) -> None:
         """Have a command written to it; returns at once. Raises what `Runner.send` raises."""

@@ -379,11 +379,6 @@ class Conductor:
             self._leaver = agent
             self._endings.spawn(agent.end(close_wait=2.0), name=f"end agent of {self.log.session}")
 
-    def discard_agent(self) -> None:
-        """End a process whose events nobody takes any more."""
-        if self.agent is not None:
-            self._endings.spawn(self.agent.discard(), name=f"end agent of {self.log.session}")
-
     async def left(self) -> None:
         """Wait for processes that are on their way out."""
         await self._endings.wait()

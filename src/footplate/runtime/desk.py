@@ -142,6 +142,7 @@ class Desk:
 
     async def _expire(self, request: RequestId) -> None:
         """A policy's deadline is over: the request ends unanswered, and the agent is told so, not given an answer."""
+        self._stop_timer(request)
         found = self._book.find(self._conductor.log.outline(), request)
         if found is None or found.state != "open":
             return
@@ -188,6 +189,11 @@ class Desk:
         await self._conductor.log.append(
             [m.RequestUnanswered(request=request, reason=reason) for request in left], source="bridge"
         )
+
+    @property
+    def waits(self) -> bool:
+        """Whether a deadline of a request runs."""
+        return bool(self._timers)
 
     def stop_waiting(self) -> None:
         """No deadline runs any more."""

@@ -1,106 +1,235 @@
-"""The hub: finds, opens, closes and evicts the sessions of this process; each has one actor, whoever asks for it."""
+"""The hub: finds, opens, creates, deletes and evicts the sessions of this service.
+
+Each session that is in memory, or on its way into it or out of it, has one entry. All changes of the entries happen
+without an await between test and change, so two callers never hold two objects for one session. To look at a session
+claims nothing; its first command wakes it (see `session_life`).
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Final, TypeVar
 
 import msgspec
 
+from footplate.config.settings import Settings
 from footplate.engines.base import Engine
 from footplate.engines.catalog import make_engine
-from footplate.errors import FootplateError, InvalidValue, SessionOver, UnknownSession
+from footplate.errors import FootplateError, InvalidValue, SessionFailed, UnknownSession
 from footplate.events.base import ResumeToken
-from footplate.events.codec import ReadEnvelope
 from footplate.events.ids import SessionId
 from footplate.events.reduce import SessionReducer
 from footplate.host.keepers import Held, Keepers
 from footplate.runtime.child import ABOUT
+from footplate.runtime.failures import Failures
 from footplate.runtime.log import SessionLog
 from footplate.runtime.memory import choose_evictions
 from footplate.runtime.rejoining import Rejoin, find_record
 from footplate.runtime.services import Services
 from footplate.runtime.session import Session
+from footplate.runtime.session_life import SessionLife
 from footplate.runtime.spec import SPECS, SessionSpec
 from footplate.store.projection import RequestRow, SessionRow
-from footplate.store.values import Lease, Page, RequestFilter, SessionFilter
-from footplate.tasks import spawn
+from footplate.store.values import Page, RequestFilter, SessionFilter
+from footplate.tasks import Tasks
 
 ARCHIVED = "archived"
 """The documents that name the sessions that were put aside."""
 
+AT_ONCE: Final = 8
+"""How many sessions a service that starts wakes at a time."""
+
+DRAIN_LOOK_S: Final = 0.05
+
 log = logging.getLogger(__name__)
-DRAIN_LOOK_S = 0.05
+S = TypeVar("S")
+T = TypeVar("T")
+
+
+class Opening:
+    """A session that is being read from the store, or created. `problem` is set when that fails."""
+
+    def __init__(self) -> None:
+        self.done = asyncio.Event()
+        self.problem: Exception | None = None
+
+
+class Open:
+    """A session in memory."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+
+
+class Leaving:
+    """A session that is released and stays in the store: whoever wants it waits, and opens it again."""
+
+    def __init__(self) -> None:
+        self.done = asyncio.Event()
+
+
+class Deleting:
+    """A session that is being deleted: unknown from here on. `problem` is set when the store refuses."""
+
+    def __init__(self) -> None:
+        self.done = asyncio.Event()
+        self.problem: Exception | None = None
+
+
+Entry = Opening | Open | Leaving | Deleting
 
 
 class Hub:
-    """Every session of this process, live or in the store."""
+    """Every session of this service, in memory or in the store."""
 
-    def __init__(self, services: Services, *, idle_s: float = 600.0) -> None:
+    def __init__(
+        self,
+        services: Services,
+        *,
+        idle_s: float = 600.0,
+        engine_of: Callable[[str, Settings], Engine] = make_engine,
+        is_folder: Callable[[Path], bool] = Path.is_dir,
+    ) -> None:
         self._services = services
+        self._surroundings = services.surroundings
+        self._bounds = services.surroundings.bounds
         self._idle_s = idle_s
+        self._engine_of = engine_of
+        self._is_folder = is_folder
         self.leaving = False
         """Whether agents are left to the keeper at the end, not ended."""
 
-        self._live: dict[SessionId, Session] = {}
-        self._opening: dict[SessionId, asyncio.Lock] = {}
-        self._evictor = spawn(self._evict_idle(), name="evictor")
+        self._entries: dict[SessionId, Entry] = {}
+        self._failures = Failures(services.surroundings)
+        self._closed = False
+        self._holding = False
+        self._tasks = Tasks()
+        self._sweeper = Tasks()
+        self._sweeper.spawn(self._sweep(), name="sweeper of sessions")
 
     @classmethod
     @asynccontextmanager
     async def open(cls, services: Services, *, idle_s: float = 600.0) -> AsyncIterator[Hub]:
-        """A hub for as long as the block lasts; afterwards no session of it is live."""
+        """A hub for as long as the block lasts; afterwards no session of it is in memory."""
         hub = cls(services, idle_s=idle_s)
         try:
             yield hub
         finally:
             await hub.close()
 
-    # -------------------------------------------------------------------------------------------- sessions
+    # -------------------------------------------------------------------------------------------- finding
 
-    async def create(self, spec: SessionSpec, *, title: str = "", resume: ResumeToken | None = None) -> Session:
-        """Open a new session. The agent starts with the first prompt."""
-        engine = self._engine(spec.engine)
-        if resume is not None and resume.engine != spec.engine:
-            raise InvalidValue("resume", resume.value, f"a session of {spec.engine}, not of {resume.engine}")
-        self._check_folder(spec.cwd)
-        session = SessionId(self._services.surroundings.new_id())
-        await self._services.store.documents(SPECS).put(session, msgspec.json.encode(spec), expect=0)
-        lease = await self._services.store.claim(session)
-        made = Session(self._services, engine, spec, self._log(lease, SessionReducer()))
-        await made.begin(title=title, resume=resume)
-        self._live[session] = made
-        return made
+    @property
+    def live(self) -> tuple[Session, ...]:
+        """The sessions in memory."""
+        return tuple(entry.session for entry in self._entries.values() if isinstance(entry, Open))
 
     async def get(self, session: SessionId) -> Session:
-        """The session, live or opened again from the store. Raises `UnknownSession`."""
-        async with self._opening.setdefault(session, asyncio.Lock()):
-            live = self._live.get(session)
-            if live is None:
-                live = self._live[session] = await self._reopen(session)
-            return live
-
-    async def take_up_left(self) -> None:
-        """Open again what a process that stopped has left in the middle: every list says then how it stands."""
-        left = [row.session async for row in self._rows() if _was_left(row)]
-        for session in left:
-            try:
-                await self.get(session)
-            except FootplateError as problem:
-                log.warning("session %s cannot be taken up again: %s", session, problem)
-
-    async def _rows(self) -> AsyncGenerator[SessionRow, None]:
-        after: str | None = None
+        """The session, from memory or from the store; it is not woken. Raises `UnknownSession`."""
         while True:
-            page = await self.sessions(after=after)
-            for row in page.items:
-                yield row
-            after = page.after
-            if after is None:
-                return
+            match self._entries.get(session):
+                case Open(session=found):
+                    found.last_used = self._surroundings.monotonic()
+                    return found
+                case Opening() as opening:
+                    await opening.done.wait()
+                    if opening.problem is not None:
+                        raise opening.problem
+                case Leaving() as leaving:
+                    await leaving.done.wait()
+                case Deleting():
+                    raise UnknownSession(session)
+                case None:
+                    self._check_running(session)
+                    await self._spec(session)  # an unknown id gets no entry
+                    if session not in self._entries and not self._closed:
+                        self._open(session, lambda: self._load(session))
+
+    def _open(self, session: SessionId, make: Callable[[], Awaitable[Session]]) -> Opening:
+        """Make an entry for a session that comes into memory. In a task: a caller that is cancelled stops nothing."""
+        opening = Opening()
+        self._entries[session] = opening
+        self._tasks.spawn(self._make(session, opening, make), name=f"open session {session}")
+        return opening
+
+    async def _make(self, session: SessionId, opening: Opening, make: Callable[[], Awaitable[Session]]) -> None:
+        try:
+            made = await make()
+        except Exception as problem:  # noqa: BLE001 - it belongs to those who wait for the session
+            opening.problem = problem
+            del self._entries[session]
+        except BaseException:
+            opening.problem = SessionFailed(session, "the service is stopping")
+            del self._entries[session]
+            raise
+        else:
+            if self._holding:
+                made.hold()
+            self._entries[session] = Open(made)
+        finally:
+            opening.done.set()
+
+    async def _load(self, session: SessionId) -> Session:
+        spec = await self._spec(session)
+        made = self._session(session, spec)
+        await made.load()
+        return made
+
+    def _session(self, session: SessionId, spec: SessionSpec) -> Session:
+        history = SessionLog(self._services.store, session, SessionReducer(), self._surroundings)
+        history.watch = self._services.bulletin.post
+        engine = self._engine_of(spec.engine, self._services.settings)
+        return Session(self._services, engine, spec, history, failures=self._failures, on_failed=self._failed)
+
+    async def _spec(self, session: SessionId) -> SessionSpec:
+        """How it was opened; of one that was imported, as far as its log tells. Raises `UnknownSession`."""
+        document = await self._services.store.documents(SPECS).get(session)
+        if document is not None:
+            return msgspec.json.decode(document.body, type=SessionSpec)
+        row = await self._services.store.projections.session(session)
+        if row is None:
+            raise UnknownSession(session)
+        return SessionSpec(engine=row.engine, cwd=row.cwd)
+
+    def _check_running(self, session: SessionId) -> None:
+        if self._closed:
+            raise SessionFailed(session, "the service is stopping")
+
+    # ------------------------------------------------------------------------------------------- creating
+
+    async def create(self, spec: SessionSpec, *, title: str = "", resume: ResumeToken | None = None) -> Session:
+        """Create a session. The agent starts with the first prompt."""
+        self._engine_of(spec.engine, self._services.settings)
+        if resume is not None and resume.engine != spec.engine:
+            raise InvalidValue("resume", resume.value, f"a session of {spec.engine}, not of {resume.engine}")
+        if not self._is_folder(Path(spec.cwd)):
+            raise InvalidValue("cwd", spec.cwd, "a folder that exists")
+        session = SessionId(self._surroundings.new_id())
+        self._check_running(session)
+        opening = self._open(session, lambda: self._begin(session, spec, title, resume))
+        await opening.done.wait()
+        if opening.problem is not None:
+            raise opening.problem
+        return await self.get(session)
+
+    async def _begin(self, session: SessionId, spec: SessionSpec, title: str, resume: ResumeToken | None) -> Session:
+        """Store a new session; if that fails nothing of it stays."""
+        made = self._session(session, spec)
+        try:
+            await self._services.store.documents(SPECS).put(session, msgspec.json.encode(spec), expect=0)
+            await made.begin(title=title, resume=resume)
+        except BaseException:
+            await made.abandon()
+            try:
+                await self._erase(session)
+            except FootplateError as problem:
+                log.warning("session %s, which could not be created, is not removed: %s", session, problem)
+            raise
+        return made
 
     async def fork(self, session: SessionId, *, title: str = "") -> Session:
         """A session that goes on from where this one stands, and leaves it alone."""
@@ -111,13 +240,100 @@ class Hub:
         spec = msgspec.structs.replace(parent.spec, fork=True)
         return await self.create(spec, title=title or f"{view.title} (fork)".strip(), resume=view.resume)
 
+    # ------------------------------------------------------------------------------------ releasing one
+
     async def delete(self, session: SessionId) -> None:
-        """End it if it is live, then remove it with its log."""
-        await self.forget(session)
-        await self._services.store.documents(SPECS).delete(session)
-        await self._services.store.documents(ARCHIVED).delete(session)
-        if not await self._services.store.delete_session(session):
-            raise UnknownSession(session)
+        """End it if it is in memory, then remove it with its log. Raises `UnknownSession`, or what the store raises."""
+        while True:
+            match self._entries.get(session):
+                case Deleting() as other:
+                    await other.done.wait()
+                    if other.problem is None:
+                        raise UnknownSession(session)
+                case Opening() | Leaving() as entry:
+                    await entry.done.wait()
+                case Open(session=found):
+                    await self._delete(session, found)
+                    return
+                case None:
+                    self._check_running(session)
+                    await self._spec(session)
+                    if session not in self._entries and not self._closed:
+                        await self._delete(session, None)
+                        return
+
+    async def _delete(self, session: SessionId, found: Session | None) -> None:
+        deleting = Deleting()
+        self._entries[session] = deleting
+        self._tasks.spawn(self._remove(session, found, deleting), name=f"delete session {session}")
+        await deleting.done.wait()
+        if deleting.problem is not None:
+            raise deleting.problem
+
+    async def _remove(self, session: SessionId, found: Session | None, deleting: Deleting) -> None:
+        try:
+            if found is not None:
+                await self._stop(found, leave=False)
+            if not await self._erase(session):
+                deleting.problem = UnknownSession(session)
+        except Exception as problem:  # noqa: BLE001 - it belongs to those who wait; the session is still there
+            deleting.problem = problem
+        finally:
+            del self._entries[session]
+            deleting.done.set()
+
+    async def _erase(self, session: SessionId) -> bool:
+        """Remove all of it from the store. The log first: while it is there, the session can be used."""
+        found = await self._services.store.delete_session(session)
+        for namespace in (SPECS, ARCHIVED):
+            found |= await self._services.store.documents(namespace).delete(session)
+        return found
+
+    async def forget(self, session: SessionId) -> None:
+        """Release a session that is in memory; it stays in the store."""
+        while (entry := self._entries.get(session)) is not None:
+            if isinstance(entry, Open):
+                entry = self._leave(entry.session, self._stop(entry.session, leave=False))
+            await entry.done.wait()
+
+    def _leave(self, session: Session, release: Coroutine[None, None, None]) -> Leaving:
+        """Release a session in memory. Whoever asks for it meanwhile waits."""
+        leaving = Leaving()
+        self._entries[session.id] = leaving
+        self._tasks.spawn(self._go(session.id, leaving, release), name=f"release session {session.id}")
+        return leaving
+
+    async def _go(self, session: SessionId, leaving: Leaving, release: Coroutine[None, None, None]) -> None:
+        try:
+            await release
+        finally:
+            del self._entries[session]
+            leaving.done.set()
+
+    async def _stop(self, session: Session, *, leave: bool) -> None:
+        """Release a session within its time, or give it up."""
+        try:
+            async with asyncio.timeout(self._bounds.stop_s):
+                await (session.detach() if leave else session.shut())
+        except TimeoutError:
+            log.warning("session %s was not released within %g s and is given up", session.id, self._bounds.stop_s)
+            await session.abandon(leave=leave)
+
+    def _failed(self, session: SessionLife, problem: BaseException) -> None:
+        """A session has failed: it is given up, then woken as after a crash, which says what became of its turn."""
+        self._failures.note(session.id, problem)
+        entry = self._entries.get(session.id)
+        if isinstance(entry, Open) and entry.session is session:
+            self._leave(entry.session, session.abandon())
+            self._tasks.spawn(self._recover(session.id), name=f"recover session {session.id}")
+
+    async def _recover(self, session: SessionId) -> None:
+        try:
+            await (await self.get(session)).take_up()
+        except Exception as problem:  # noqa: BLE001 - the next command tries again
+            log.warning("session %s is not opened again: %s", session, problem)
+
+    # ------------------------------------------------------------------------------------------ all of them
 
     async def archive(self, session: SessionId, *, archived: bool = True) -> None:
         """Put a session aside, or back: it stays as it is and is only left out of the usual list."""
@@ -140,13 +356,6 @@ class Hub:
             if after is None:
                 return frozenset(found)
 
-    async def forget(self, session: SessionId) -> None:
-        """Let go of a live session; it stays in the store."""
-        self._opening.pop(session, None)
-        live = self._live.pop(session, None)
-        if live is not None:
-            await live.shut()
-
     async def sessions(self, only: SessionFilter | None = None, *, after: str | None = None) -> Page[SessionRow]:
         """The sessions in the store, the latest active first."""
         return await self._services.store.projections.sessions(only, after=after)
@@ -159,133 +368,138 @@ class Hub:
         """The session as JSONL."""
         return self._services.store.export(session)
 
-    async def close(self) -> None:
-        """Let go of every session; their agents end."""
-        await self._stop()
-        for session in tuple(self._live):
-            await self.forget(session)
-
-    async def detach(self) -> None:
-        """Let go of every session and leave the agents that work to the keeper: the next service goes on with them.
-
-        One that has nothing to do is ended; the next prompt resumes it by its id.
-        """
-        await self._stop()
-        live, self._live = self._live, {}
-        await asyncio.gather(*(each.detach() if each.working else each.shut() for each in live.values()))
-
     @property
     def working(self) -> int:
         """How many agents have something to do, or wait for an answer."""
-        return sum(each.working for each in self._live.values())
+        return sum(each.working for each in self.live)
 
-    async def drain(self, patience_s: float) -> bool:
-        """Wait until no turn runs; False when some still do after so many seconds. Nothing new is begun meanwhile."""
-        until = self._services.surroundings.monotonic() + patience_s
-        for live in self._live.values():
-            live.hold()
-        while any(live.busy for live in self._live.values()):
-            if self._services.surroundings.monotonic() > until:
-                return False
-            await asyncio.sleep(DRAIN_LOOK_S)
-        return True
+    # ------------------------------------------------------------------------------------ start and stop
 
     async def rejoin_kept(self) -> tuple[SessionId, ...]:
-        """Take over every agent that outlived the last service; the sessions whose agents they are.
+        """Reattach every agent process that outlived the last service; the sessions that they belong to.
 
-        One that belongs to no session, or that cannot be taken over, is ended.
+        One that belongs to no session, or that cannot be reattached, is ended.
         """
         keepers = self._services.keepers
         if keepers is None:
             return ()
-        return tuple([each for held in await keepers.held() if (each := await self._rejoin(keepers, held)) is not None])
+        held = [each for each in await keepers.held() if ABOUT not in each.agent.about]  # others are no agents
+        found = await _at_once(held, lambda each: self._rejoin(keepers, each))
+        return tuple(session for session in found if session is not None)
 
     async def _rejoin(self, keepers: Keepers, held: Held) -> SessionId | None:
-        if ABOUT in held.agent.about:
-            return None  # a process of the table, which takes it over itself
-        record = await find_record(self._services, held)
-        if record is None:
-            keepers.end(held)
-            return None
+        session = SessionId(held.agent.about.get("session", ""))
         try:
-            async with self._opening.setdefault(record.session, asyncio.Lock()):
-                self._live[record.session] = await self._reopen(record.session, Rejoin(held, record))
+            record = await find_record(self._services, held)
+            if record is not None:
+                live = await self.get(record.session)
+                await live.take_up(Rejoin(held, record))
+                if live.attached:
+                    return record.session
+        except Exception as problem:  # noqa: BLE001 - one session must not keep the others from being opened
+            log.warning("agent process %s of session %s is ended: %s", held.agent.id, session, problem)
+        keepers.end(held)
+        return None
+
+    async def take_up_left(self) -> None:
+        """Wake the sessions that a service which stopped has left in the middle, so that lists show how they are."""
+        await _at_once([row.session async for row in self._left()], self._wake)
+
+    async def _wake(self, session: SessionId) -> None:
+        try:
+            await (await self.get(session)).take_up()
         except FootplateError as problem:
-            log.warning("agent %s of session %s is ended: %s", held.agent.id, record.session, problem)
-            keepers.end(held)
-            return None
-        return record.session
+            log.warning("session %s cannot be opened again: %s", session, problem)
+        except Exception:
+            log.exception("session %s cannot be opened again", session)
 
-    async def _stop(self) -> None:
-        self._evictor.cancel()
-        await asyncio.wait((self._evictor,))
-        await self._services.warm.close()
-
-    # --------------------------------------------------------------------------------------------- inside
-
-    async def _reopen(self, session: SessionId, rejoin: Rejoin | None = None) -> Session:
-        spec = await self._spec(session)
-        lease = await self._services.store.claim(session)
-        reducer = SessionReducer()
-        async for envelope in self._read(session):
-            reducer.apply(envelope)
-        opened = self._log(lease, reducer)
-        session_again = Session(self._services, self._engine(spec.engine), spec, opened)
-        try:
-            await self._take_up(session_again, rejoin)
-        except BaseException:
-            await session_again.shut()
-            raise
-        return session_again
-
-    async def _spec(self, session: SessionId) -> SessionSpec:
-        """How it was opened; of one that was imported, as far as its log tells. Raises `UnknownSession`."""
-        document = await self._services.store.documents(SPECS).get(session)
-        if document is not None:
-            return msgspec.json.decode(document.body, type=SessionSpec)
-        row = await self._services.store.projections.session(session)
-        if row is None:
-            raise UnknownSession(session)
-        return SessionSpec(engine=row.engine, cwd=row.cwd)
-
-    async def _take_up(self, session: Session, rejoin: Rejoin | None) -> None:
-        """Go on with a session: with its living agent, or without; one that was closed stays closed."""
-        if session.view().state == "closed":
-            if rejoin is not None:
-                raise SessionOver(session.id)
-            session.retire()
-        elif rejoin is not None:
-            await session.rejoin(rejoin)
-        else:
-            await session.take_up()
-
-    def _log(self, lease: Lease, reducer: SessionReducer) -> SessionLog:
-        log = SessionLog(self._services.store, lease.session, reducer, self._services.surroundings)
-        log.claim(lease)
-        log.watch = self._services.bulletin.post
-        return log
-
-    async def _read(self, session: SessionId) -> AsyncGenerator[ReadEnvelope, None]:
-        after = 0
-        while rows := await self._services.store.read(session, after, self._services.surroundings.bounds.page_rows):
-            for row in rows:
-                yield row.envelope()
-            after = rows[-1].seq
-
-    def _engine(self, name: str) -> Engine:
-        return make_engine(name, self._services.settings)
-
-    def _check_folder(self, cwd: str) -> None:
-        if not Path(cwd).is_dir():
-            raise InvalidValue("cwd", cwd, "a folder that exists")
-
-    async def _evict_idle(self) -> None:
-        surroundings = self._services.surroundings
+    async def _left(self) -> AsyncGenerator[SessionRow, None]:
+        after: str | None = None
         while True:
-            await asyncio.sleep(min(surroundings.bounds.sweep_s, self._idle_s))
-            now, short = surroundings.monotonic(), surroundings.memory_is_short()
-            for live in choose_evictions(self._live.values(), now=now, idle_s=self._idle_s, short=short):
-                await live.evict()
+            page = await self.sessions(after=after)
+            for row in page.items:
+                if _was_left(row):
+                    yield row
+            after = page.after
+            if after is None:
+                return
+
+    async def drain(self, patience_s: float) -> bool:
+        """Wait until no turn runs; False when some still do after so many seconds. Nothing new is begun meanwhile."""
+        until = self._surroundings.monotonic() + patience_s
+        self._holding = True
+        for live in self.live:
+            live.hold()
+        while any(live.busy for live in self.live if not live.cold):
+            if self._surroundings.monotonic() > until:
+                return False
+            await asyncio.sleep(DRAIN_LOOK_S)
+        return True
+
+    async def close(self) -> None:
+        """Release every session; their agents end."""
+        await self._end(leave=False)
+
+    async def detach(self) -> None:
+        """Release every session and leave the agents that work to the keeper: the next service reattaches them.
+
+        One that has nothing to do is ended; the next prompt resumes it by its id.
+        """
+        await self._end(leave=True)
+
+    async def _end(self, *, leave: bool) -> None:
+        """Nothing is opened from here on; what is on its way in is waited for, and released with the rest."""
+        self._closed = True
+        await self._sweeper.cancel()
+        await self._services.warm.close()
+        while self._entries:
+            for session in self.live:
+                self._leave(session, self._stop(session, leave=leave and session.working))
+            try:
+                async with asyncio.timeout(2 * self._bounds.stop_s):
+                    await self._tasks.wait()
+            except TimeoutError:
+                await self._tasks.cancel()
+        await self._tasks.cancel()
+
+    # --------------------------------------------------------------------------------------------- sweeper
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(min(self._bounds.sweep_s, self._idle_s))
+            try:
+                self._sweep_once()
+            except Exception:
+                log.exception("the sweep of sessions failed")
+
+    def _sweep_once(self) -> None:
+        """End agent processes that are idle for too long, and release sessions that nobody uses."""
+        now, short = self._surroundings.monotonic(), self._surroundings.memory_is_short()
+        for session in choose_evictions(self.live, now=now, idle_s=self._idle_s, short=short):
+            self._tasks.spawn(self._evict(session), name=f"evict the agent of session {session.id}")
+        for session in self.live:
+            if session.in_use:
+                session.last_used = now
+            elif now - session.last_used > self._bounds.unused_s:
+                self._leave(session, self._stop(session, leave=False))
+        self._failures.forget_old()
+
+    async def _evict(self, session: Session) -> None:
+        try:
+            await session.evict(idle=True)
+        except FootplateError as problem:
+            log.warning("session %s: its agent process is not evicted: %s", session.id, problem)
+
+
+async def _at_once(items: Iterable[S], work: Callable[[S], Awaitable[T]]) -> list[T]:
+    """Do it for every item, a few at a time; the results in order."""
+    room = asyncio.Semaphore(AT_ONCE)
+
+    async def one(item: S) -> T:
+        async with room:
+            return await work(item)
+
+    return await asyncio.gather(*map(one, items))
 
 
 def _was_left(row: SessionRow) -> bool:

@@ -170,6 +170,20 @@ class SessionLog:
         self.epoch = lease.epoch
         self._claimed = True
 
+    async def load(self) -> None:
+        """Read what the store has and this log has not: all of it at first, later what another writer appended.
+
+        Readers are given it, too.
+        """
+        while rows := await self.store.read(self.session, self.last_seq, self.page_rows):
+            for row in rows:
+                self._reducer.apply(row.envelope())
+            view = self._reducer.outline()
+            self.epoch, self.last_seq, self.turn = view.epoch, view.last_seq, view.turn
+            deliveries = [Delivery(row.seq, row.body) for row in rows]
+            for reader in tuple(self._readers):
+                reader.offer(deliveries)
+
     def view(self) -> SessionView:
         """The state folded from the log."""
         return self._reducer.view()

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from footplate.config.places import data_folder
 from footplate.config.settings import Settings
+from footplate.engines.base import Engine
+from footplate.engines.catalog import make_engine
 from footplate.events.ids import SessionId
 from footplate.host.keepers import Keepers
 from footplate.host.process import Keeper
 from footplate.host.sweep import Reaped, collect_leftovers, read_records
 from footplate.runtime.hub import Hub
 from footplate.runtime.services import Services
-from footplate.runtime.tracing.opening import Reader, open_traces
+from footplate.runtime.tracing.opening import open_traces
 from footplate.store.sqlite import SqliteStore
 
 STORE = "store"
@@ -32,15 +34,12 @@ class Service:
         hub: Hub,
         services: Services,
         data: Path,
-        *,
-        reaped: Reaped | None = None,
-        rejoined: tuple[SessionId, ...] = (),
     ) -> None:
         self.hub = hub
         self.services = services
         self.data = data
-        self.reaped = reaped or Reaped()
-        self.rejoined = rejoined
+        self.reaped = Reaped()
+        self.rejoined: tuple[SessionId, ...] = ()
 
     @property
     def settings(self) -> Settings:
@@ -80,52 +79,55 @@ async def open_service(environ: Mapping[str, str], settings: Settings, *, keep: 
     async with AsyncExitStack() as stack:
         traces = await stack.enter_async_context(open_traces(settings.otel))
         store = await stack.enter_async_context(await SqliteStore.open(data / STORE))
-        found = await asyncio.to_thread(keeps_agents, data)
-        if found or (keep and settings.runtime.reattach_grace_s > 0):
-            service = await _open_kept(stack, store, environ, settings, data, traces)
+        keeper: Keeper | Keepers
+        if await asyncio.to_thread(keeps_agents, data) or (keep and settings.runtime.reattach_grace_s > 0):
+            runtime = settings.runtime
+            spool_limit = runtime.spool_mb * 1024 * 1024
+            keeper = await Keepers.open(data, grace_s=runtime.reattach_grace_s, spool_limit=spool_limit)
+            reaped = keeper.reaped
         else:
             reaped = await asyncio.to_thread(collect_leftovers, data)
             keeper = await stack.enter_async_context(Keeper.start(state_dir=data))
-            services = Services(store, keeper, settings=settings, environ=environ, data=data)
-            if traces is not None:
-                services.bulletin.subscribe(traces)
-            hub = await stack.enter_async_context(Hub.open(services))
-            await hub.take_up_left()
-            service = Service(hub, services, data, reaped=reaped)
+        services = Services(
+            store,
+            keeper,
+            settings=settings,
+            environ=environ,
+            data=data,
+            keepers=keeper if isinstance(keeper, Keepers) else None,
+        )
+        if traces is not None:
+            services.bulletin.subscribe(traces)
+        service = await stack.enter_async_context(open_runtime(services))
+        service.reaped = reaped
         yield service
+
+
+@asynccontextmanager
+async def open_runtime(
+    services: Services,
+    *,
+    engine_of: Callable[[str, Settings], Engine] = make_engine,
+    is_folder: Callable[[Path], bool] = Path.is_dir,
+) -> AsyncIterator[Service]:
+    """The sessions over a store and a keeper: what an earlier service left is continued first.
+
+    Keepers that outlive the service are this function's to release, whatever happens; a plain keeper is its owner's.
+    """
+    keepers = services.keepers
+    hub = Hub(services, idle_s=services.settings.runtime.idle_s, engine_of=engine_of, is_folder=is_folder)
+    hub.leaving = keepers is not None
+    service = Service(hub, services, services.data)
+    try:
+        service.rejoined = await hub.rejoin_kept()
+        await hub.take_up_left()
+        yield service
+    finally:
+        await (hub.detach() if hub.leaving else hub.close())
+        if keepers is not None:
+            await (keepers.leave() if hub.leaving else keepers.close())
 
 
 def keeps_agents(data: Path) -> bool:
     """Whether a keeper of the folder waits for a service."""
     return any(record.keeps and record.alive() for record in read_records(data))
-
-
-async def _open_kept(
-    stack: AsyncExitStack,
-    store: SqliteStore,
-    environ: Mapping[str, str],
-    settings: Settings,
-    data: Path,
-    traces: Reader | None,
-) -> Service:
-    runtime = settings.runtime
-    keepers = await Keepers.open(data, grace_s=runtime.reattach_grace_s, spool_limit=runtime.spool_mb * 1024 * 1024)
-    services = Services(store, keepers, settings=settings, environ=environ, data=data, keepers=keepers)
-    if traces is not None:
-        services.bulletin.subscribe(traces)
-    hub = Hub(services)
-    hub.leaving = True
-    service = Service(hub, services, data, reaped=keepers.reaped)
-
-    async def close() -> None:
-        if hub.leaving:
-            await hub.detach()
-            await keepers.leave()
-        else:
-            await hub.close()
-            await keepers.close()
-
-    stack.push_async_callback(close)
-    service.rejoined = await hub.rejoin_kept()
-    await hub.take_up_left()
-    return service

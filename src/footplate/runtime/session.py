@@ -7,122 +7,35 @@ hears of it, and every later one is told who was first.
 
 from __future__ import annotations
 
-import asyncio
-import logging
-from collections.abc import Awaitable, Callable, Iterable
-from typing import TypeVar
-
 import msgspec
 
-from footplate.engines.base import Engine, Query
-from footplate.errors import EngineDeclined, EngineGone, EngineSilent, InvalidValue, SessionOver, UnsupportedOption
+from footplate.engines.base import Query
+from footplate.errors import EngineDeclined, EngineGone, EngineSilent, InvalidValue, UnsupportedOption
 from footplate.events import commands as c
 from footplate.events import model as m
-from footplate.events.base import ResumeToken
 from footplate.events.content import ContentBlock, TextBlock
 from footplate.events.facts import RESULTS, Fact, QueryName
-from footplate.events.ids import MessageId, PromptId, RequestId, RuleId, SessionId, TaskId
+from footplate.events.ids import MessageId, PromptId, RequestId, RuleId, TaskId
 from footplate.events.model import Event, is_ephemeral
 from footplate.events.requests import Answer
 from footplate.events.rules import SessionRule
-from footplate.events.view import QueuedPrompt, RequestView, SessionView
+from footplate.events.view import RequestView, SessionView
 from footplate.runtime.agent import Agent
-from footplate.runtime.allowance import Allowance
-from footplate.runtime.conductor import Conductor, Halted, Links, When
+from footplate.runtime.conductor import Halted, When
 from footplate.runtime.deltas import join_deltas
-from footplate.runtime.desk import Desk
 from footplate.runtime.limits import Limits
-from footplate.runtime.log import SessionLog, Subscription
-from footplate.runtime.mailbox import Mailbox
+from footplate.runtime.log import Subscription
 from footplate.runtime.records import with_token
 from footplate.runtime.recovery import BRIDGE
-from footplate.runtime.rejoining import Rejoin
-from footplate.runtime.requests import RequestBook
-from footplate.runtime.resumption import Resumption
-from footplate.runtime.services import Services
+from footplate.runtime.session_life import SessionLife
 from footplate.runtime.shell import run_shell
 from footplate.runtime.spec import SessionSpec, keep_spec
-from footplate.tasks import spawn
-
-CATCH_UP_S = 0.02
-"""Between two looks at whether an agent that was taken over has answered."""
-
-log = logging.getLogger(__name__)
-T = TypeVar("T")
 
 
-class Session:
+class Session(SessionLife):
     """One session. Every method may be called by any number of surfaces at a time."""
 
-    def __init__(self, services: Services, engine: Engine, spec: SessionSpec, log: SessionLog) -> None:
-        self.id: SessionId = log.session
-        self._services = services
-        self._log = log
-        self._mailbox = Mailbox(f"session {self.id}", self._failed)
-        links = Links(self._take_batch, self._post, self._halt, self._failed)
-        self._conductor = Conductor(services, engine, spec, log, links)
-        self._allowance = Allowance(self._conductor)
-        book = RequestBook(services.surroundings.new_id)
-        self._resumption = Resumption(self._conductor, book)
-        self._desk = Desk(self._conductor, self._allowance, book, self._resumption)
-        self._rejoined: asyncio.Task[None] | None = None
-
-    async def begin(self, *, title: str, resume: ResumeToken | None) -> None:
-        """Write the first event of a new session."""
-        opened = m.SessionOpened(
-            engine=self.spec.engine,
-            cwd=self.spec.cwd,
-            title=title,
-            model=self.spec.model,
-            mode=self.spec.mode,
-            resumed=resume,
-        )
-        await self._do(lambda: self._log.append([opened], source="bridge", durable=True))
-        await self._do(self._conductor.tell_state)
-
-    async def take_up(self) -> None:
-        """Close what nobody goes on with in a session that was opened again, say how it stands, carry on answers."""
-        await self._do(self._resumption.recover)
-        self._desk.take_up()
-        await self._do(self._allowance.take_up)
-        await self._do(self._resumption.go_on)
-        await self._do(self._conductor.open_queue)
-        await self._do(self._conductor.tell_state)
-
-    async def rejoin(self, rejoin: Rejoin) -> None:
-        """Go on with the agent that outlived the service which had it, in the middle of whatever it does."""
-        await self._do(lambda: self._rejoin(rejoin))
-        self._rejoined = spawn(self._catch_up(), name=f"rejoin {self.id}")
-
-    async def _rejoin(self, rejoin: Rejoin) -> None:
-        self._desk.rejoin()
-        self._desk.take_up()
-        await self._conductor.rejoin(rejoin)
-        self._resumption.rejoin()
-        await self._conductor.tell_state()
-
-    async def _catch_up(self) -> None:
-        """Wait until the agent has answered: by then all that it said before is in the log."""
-        while (agent := self._conductor.agent) is not None and not agent.ready:  # noqa: ASYNC110  rare, and short
-            await asyncio.sleep(CATCH_UP_S)
-        await self._mailbox.do(self._resumption.rejoined)
-        await self._mailbox.do(self._conductor.rejoined)
-
-    @property
-    def _catches_up(self) -> bool:
-        """Whether it is not known yet what an agent that was taken over has begun."""
-        return self._rejoined is not None and not self._rejoined.done()
-
-    def retire(self) -> None:
-        """It was closed in an earlier life: it can be read, and takes nothing more."""
-        self._conductor.over = True
-
     # ------------------------------------------------------------------------------------------- reading
-
-    @property
-    def spec(self) -> SessionSpec:
-        """How it was opened."""
-        return self._conductor.spec
 
     def view(self) -> SessionView:
         """The session as it stands."""
@@ -131,26 +44,6 @@ class Session:
     def subscribe(self, after: int = 0) -> Subscription:
         """Everything after a cursor, then live."""
         return self._log.subscribe(after)
-
-    @property
-    def busy(self) -> bool:
-        """Whether a turn runs or is about to."""
-        return self._conductor.busy
-
-    @property
-    def working(self) -> bool:
-        """Whether its agent has something to do: a turn, which may wait for an answer, or a background task."""
-        return self.attached and (self.busy or any(task.status == "running" for task in self.view().tasks))
-
-    @property
-    def attached(self) -> bool:
-        """Whether an agent process lives."""
-        return self._conductor.agent is not None
-
-    @property
-    def idle_since(self) -> float:
-        """When the last turn ended, on the monotonic clock."""
-        return self._conductor.idle_since
 
     @property
     def watchers(self) -> int:
@@ -168,6 +61,7 @@ class Session:
 
         Raises `EngineError` or `HostError` when it cannot start.
         """
+        await self._ready()
         await self._do(self._conductor.ensure_agent)
 
     async def prompt(self, content: tuple[ContentBlock, ...] | str, *, when: When = "queue", key: str = "") -> PromptId:
@@ -203,6 +97,7 @@ class Session:
 
     async def continue_queue(self) -> None:
         """Start prompts that wait because the service lost the turn before them. Else nothing happens."""
+        await self._ready()
         await self._do(self._conductor.continue_queue)
 
     async def answer(self, request: RequestId, answer: Answer, *, by: str, surface: str) -> RequestView:
@@ -211,15 +106,15 @@ class Session:
 
     async def set_mode(self, mode: str) -> None:
         """Change the permission mode, now or with the next process."""
-        await self._set(c.SetMode(key=self._conductor.key(), mode=mode), m.ModeChanged(mode=mode))
+        await self._set(c.SetMode(key=self._key(), mode=mode), m.ModeChanged(mode=mode))
 
     async def set_model(self, model: str) -> None:
         """Change the model, now or with the next process."""
-        await self._set(c.SetModel(key=self._conductor.key(), model=model), m.ModelChanged(model=model))
+        await self._set(c.SetModel(key=self._key(), model=model), m.ModelChanged(model=model))
 
     async def set_effort(self, effort: str) -> None:
         """Change how hard the model thinks, now or with the next process."""
-        await self._set(c.SetEffort(key=self._conductor.key(), effort=effort), None)
+        await self._set(c.SetEffort(key=self._key(), effort=effort), None)
         await self.respec(msgspec.structs.replace(self.spec, effort=effort))
 
     async def set_option(self, option: str, value: str) -> None:
@@ -232,11 +127,12 @@ class Session:
             raise InvalidValue(option, value, f"one of {', '.join(each.value for each in known.values)}")
         changed = tuple(msgspec.structs.replace(each, value=value) if each.id == option else each for each in told)
         event = m.ConfigChanged(options=changed) if changed != told else None
-        await self._set(c.SetOption(key=self._conductor.key(), option=option, value=value), event)
+        await self._set(c.SetOption(key=self._key(), option=option, value=value), event)
         await self.respec(msgspec.structs.replace(self.spec, choices={**self.spec.choices, option: value}))
 
     async def respec(self, spec: SessionSpec) -> None:
         """Have the agent's next process be started like this."""
+        await self._ready()
         await keep_spec(self._services.store, self.id, spec)
         self._conductor.spec = spec
 
@@ -279,9 +175,9 @@ class Session:
 
     def _agent(self) -> Agent:
         self._check_open()
-        if self._conductor.agent is None:
+        if self._parts is None or self._parts.conductor.agent is None:
             raise EngineGone(self.spec.engine, "no process runs; it starts with the next prompt")
-        return self._conductor.agent
+        return self._parts.conductor.agent
 
     async def revoke(self, rule: RuleId, *, by: str = "", surface: str = "") -> None:
         """Take back what was allowed for the session, by the id of the rule: the next call is asked already.
@@ -306,106 +202,11 @@ class Session:
         """
         await self._do(lambda: self._allowance.change(limits))
 
-    # ------------------------------------------------------------------------------------------ letting go
-
-    async def evict(self) -> None:
-        """Let an idle agent process go; the next prompt resumes by id."""
-        agent = self._conductor.agent
-        if agent is not None and not self.busy:
-            await agent.end(close_wait=2.0)
-
-    async def close(self, reason: str = "") -> None:
-        """End the session: what waits is withdrawn, open requests end unanswered, the process ends in order."""
-        await self._do(lambda: self._begin_close(reason))
-        await self._let_go()
-        await self._mailbox.do(lambda: self._end_close(reason))
-        await self.shut()
-
-    async def shut(self) -> None:
-        """Let go of the session without ending it: as a process that stops does."""
-        self._conductor.over = True
-        self._conductor.stop_waiting()
-        self._desk.stop_waiting()
-        await self._stop_catching_up()
-        await self._let_go()
-        await self._resumption.stop()
-        await self._mailbox.close()
-        self._log.close()
-
-    def hold(self) -> None:
-        """Begin no further turn: prompts are taken and wait for the next service."""
-        self._conductor.holding = True
-
-    async def detach(self) -> None:
-        """Let go of the session and leave its agent to the keeper, in the middle of whatever it does."""
-        self._conductor.over = True
-        self._conductor.stop_waiting()
-        self._desk.stop_waiting()
-        await self._stop_catching_up()
-        agent = self._conductor.agent
-        if agent is not None:
-            await agent.leave()
-        await self._resumption.stop()
-        await self._mailbox.close()
-        self._log.close()
-
-    async def _stop_catching_up(self) -> None:
-        if self._rejoined is not None:
-            self._rejoined.cancel()
-            await asyncio.wait((self._rejoined,))
-
-    async def _let_go(self) -> None:
-        agent = self._conductor.agent
-        if agent is not None:
-            works = self.busy or self._catches_up
-            await agent.end(close_wait=None if self._resumption.keeps else 0.0 if works else 2.0)
-        await self._conductor.left()
-
-    async def _begin_close(self, reason: str) -> None:
-        self._conductor.over = True
-        self._resumption.closing = True
-        if not self._catches_up:  # else its agent may have begun with any of them
-            await self._log.append(_closed(self._conductor.waiting()), source="bridge")
-        await self._resumption.end_turn(reason or "the session was closed", unanswered=True)
-        await self._desk.close(reason or "the session was closed")
-
-    async def _end_close(self, reason: str) -> None:
-        left: list[Event] = _closed(self._log.outline().queue)
-        await self._log.append([*left, m.SessionClosed(reason=reason)], source="bridge", durable=True)
-
     # ------------------------------------------------------------------------------------- in the mailbox
-
-    async def _do(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Have it done in the mailbox. Raises `SessionOver` when the session takes nothing more.
-
-        While events of the agent wait for a store that refuses them, everybody else is refused at once.
-        """
-        self._check_open()
-        if self._log.refused is not None:
-            raise self._log.refused
-        return await self._mailbox.do(work)
-
-    def _post(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Have it done in the mailbox with nobody waiting for it."""
-
-        async def patiently() -> None:
-            with self._log.patiently():
-                await work()
-
-        self._mailbox.post(patiently)
-
-    def _failed(self, problem: BaseException) -> None:
-        """A task of the session died, or a piece of its work did in the middle: it is given up, and opened again."""
-        log.error("session %s failed: %s: %s", self.id, type(problem).__name__, problem)
-        self._conductor.discard_agent()
-
-    def _check_open(self) -> None:
-        if self._conductor.over or self._mailbox.closed:
-            raise SessionOver(self.id)
 
     async def _set(self, command: c.Command, event: Event | None) -> None:
         """A living agent is asked, and says itself what holds from then on; without one the log remembers it."""
-        self._check_open()
+        await self._ready()
         agent = self._conductor.agent
         if agent is not None:
             await agent.ask(command)
@@ -478,8 +279,3 @@ class Session:
                     await self._conductor.go_on()
             case _:
                 pass
-
-
-def _closed(prompts: Iterable[QueuedPrompt]) -> list[Event]:
-    """Nobody will begin with these."""
-    return [m.PromptWithdrawn(prompt=each.id, reason="closed") for each in prompts]

@@ -52,6 +52,12 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     store_retry_s: float = 30.0
     """How long events of an agent that cannot be stored are tried again before the session is given up."""
 
+    settle_s: float = 3.0
+    """How long a piece of work may take to end when its session is released: it may hang on a start or an agent."""
+
+    stop_s: float = 10.0
+    """How long a session may take to be released; then its tasks are cancelled."""
+
     sweep_s: float = 5.0
     """Between two looks for agents and sessions that have been idle for too long."""
 

