@@ -236,8 +236,10 @@ class Agent:
             if self._unstored is not None:
                 self._unstored.leave()  # it stays set: some of what was read may not be stored
         else:
+            # Its record stays: what it said last is not stored, so whoever continues must know that it has been.
             await self._runner.end(close_wait=0.0)
-            await self.let_go()
+            if self._runner.kept is not None:
+                self._runner.kept.release()
         self._free()
 
     def send(self, command: Command) -> None:

@@ -47,7 +47,7 @@ from footplate.runtime.orphan import WAITS, Orphan
 from footplate.runtime.progress import Progress
 from footplate.runtime.records import Doubts, begin_anew, is_missing, lost_in_begin
 from footplate.runtime.recovery import BRIDGE
-from footplate.runtime.rejoining import Rejoin, write_down
+from footplate.runtime.rejoining import Rejoin, read_record, write_down
 from footplate.runtime.services import Services
 from footplate.runtime.shell import as_context
 from footplate.runtime.spec import SessionSpec, keep_spec
@@ -60,7 +60,11 @@ log = logging.getLogger(__name__)
 When = Literal["queue", "steer", "now"]
 Halted = Literal["before", "within"]
 GO_ON = "The usage limit is over. Go on where you stopped."
-PAUSED = "the turn before was lost. Send a prompt or continue the session to start them."
+LOST_BEFORE = "the turn before was lost. Send a prompt or continue the session to start them."
+PERHAPS_BEGUN = (
+    "an agent that is gone may have begun with the first one. Withdraw what must not run twice, "
+    "then send a prompt or continue the session."
+)
 PAUSED_CODE = "prompts_paused"
 
 
@@ -105,7 +109,7 @@ class Conductor:
         self._leaver: Agent | None = None
         self._endings = Tasks()
         self._keys = 0
-        self._paused = False
+        self._paused = self._starting = False
         self.interrupting = Interrupting(self._endings, patience_s=self.surroundings.bounds.interrupt_s)
         self._told_waiting = False
         self._pause = UsagePause(
@@ -163,15 +167,26 @@ class Conductor:
         view = self.log.view()
         if view.state == "parked" and view.until is not None:
             self._pause.start(view.until)
-        lost = bool(view.turns) and view.turns[-1].stop_reason == "lost"
-        if not self.waiting() or self.busy or not lost:
+        reason = "" if self.busy or not self.waiting() else await self._find_reason_to_pause(view)
+        if not reason:
             self.post(self.go_on)
             return
         self._paused = True
         if not _is_announced(view):
             count = len(self.waiting())
-            text = f"{count} {'prompt waits' if count == 1 else 'prompts wait'}: {PAUSED}"
+            text = f"{count} {'prompt waits' if count == 1 else 'prompts wait'}: {reason}"
             await self.log.append([m.Notice(level="warning", text=text, code=PAUSED_CODE)], source="bridge")
+
+    async def _find_reason_to_pause(self, view: SessionView) -> str:
+        """Why what waits must not run unattended; empty when it may."""
+        if view.turns and view.turns[-1].stop_reason == "lost":
+            return LOST_BEFORE
+        if not self._doubts.handed_over:
+            return ""
+        record = await read_record(self.services, self.log.session)
+        if record is not None:
+            self._doubts.conversation = record.options.session_id or record.options.resume
+        return "" if self._doubts.can_tell(self.engine, self._options()) else PERHAPS_BEGUN
 
     async def withdraw(self, prompt: PromptId) -> None:
         """Take back a prompt that still waits, with us or with the agent."""
@@ -227,7 +242,7 @@ class Conductor:
             await self.log.append(lost_in_begin(self.log.view(), first.id), source="bridge", durable=True)
             return True
         try:
-            await self.ensure_agent()
+            await self._ready_agent()
             self._hand_over(first.id, (*self._context(), *first.content), "queue")
         except (EngineError, HostError, RequestError) as problem:
             if isinstance(problem, EngineGone) and self.agent is not None:
@@ -236,6 +251,19 @@ class Conductor:
                 await self._fail(first.id, problem)
                 return True
         return False
+
+    async def _ready_agent(self) -> None:
+        """Start the process where there is none, and say that a prompt is about to be handed over.
+
+        Before it is: after a crash the log is all that can tell whether the agent may have begun with it.
+        """
+        self._starting = self.agent is None
+        try:
+            await self.log.append((), then=self._news(busy=True))
+            await self.ensure_agent()
+        finally:
+            self._starting = False
+        await self.log.append((), then=self._news(busy=True))
 
     async def _waits_for_orphan(self, problem: FootplateError) -> bool:
         """Whether the agent that has the lock on the session is about to go: then what waits is tried again soon."""
@@ -598,12 +626,16 @@ class Conductor:
     def _state(self, view: SessionView, *, busy: bool) -> tuple[m.SessionState, m.WaitingFor]:
         if any(each.state == "open" for each in view.requests):
             return "waiting", "you"
+        if self._starting:
+            return "starting", ""
         if busy:
             return "running", "tool" if self.progress.running else "model"
         if self._orphan.awaited:
             return "starting", ""
         if self._pause.until is not None:
             return "parked", "limit"
+        if self._paused and view.queue:
+            return "interrupted", ""
         if view.queue and reached(self.spec.limits, self.spent()) is not None:
             return "idle", "limit"
         last = view.turns[-1] if view.turns else None

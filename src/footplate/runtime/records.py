@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from footplate.engines.base import Engine, Options
 from footplate.engines.parking import CanPark, Place
 from footplate.events import model as m
-from footplate.events.ids import PromptId, TurnId
+from footplate.events.ids import EngineSessionId, PromptId, TurnId
 from footplate.events.model import Event
 from footplate.events.view import SessionView, UserItem
 from footplate.runtime.surroundings import Surroundings
@@ -36,21 +36,36 @@ def _place(options: Options, environ: Mapping[str, str]) -> Place:
 
 def was_begun(engine: Engine, options: Options, environ: Mapping[str, str], prompt: PromptId) -> bool:
     """Whether a process that is gone had taken up a prompt which our log still has waiting. Looks at files."""
-    if options.resume is None or options.fork or not isinstance(engine, CanPark):
-        return False
-    return engine.parking.has_begun(_place(options, environ), prompt)
+    return isinstance(engine, CanPark) and engine.parking.has_begun(_place(options, environ), prompt)
 
 
 class Doubts:
-    """The prompts that waited when a session was opened again: an agent that is gone may have begun with one."""
+    """The prompts that waited when a session was opened again: an agent that is gone may have begun with one.
+
+    `handed_over`: the log says that a process was about to be given one.
+    """
 
     def __init__(self, view: SessionView, surroundings: Surroundings) -> None:
         self._surroundings = surroundings
         self._prompts = {each.id for each in view.queue}
+        self.handed_over = view.turn is None and view.state == "running"
+        self.conversation: EngineSessionId | None = None
+        """That of the last process, where it is known although its log does not have it."""
 
     def clear(self) -> None:
         """No agent is gone."""
         self._prompts.clear()
+        self.handed_over = False
+
+    def can_tell(self, engine: Engine, options: Options) -> bool:
+        """Whether the engine's transcript says which prompts the process that is gone has begun."""
+        return isinstance(engine, CanPark) and self._given(options).resume is not None
+
+    def _given(self, options: Options) -> Options:
+        """The options by which the conversation of that process is found."""
+        if self.conversation is not None:
+            return replace(options, resume=self.conversation, fork=False)
+        return replace(options, resume=None) if options.fork else options
 
     async def begun(
         self, prompt: PromptId, engine: Engine, options: Callable[[], Options], environ: Mapping[str, str]
@@ -59,7 +74,10 @@ class Doubts:
         if prompt not in self._prompts:
             return False
         self._prompts.discard(prompt)
-        return await self._surroundings.blocking(was_begun, engine, options(), environ, prompt)
+        given = self._given(options())
+        if given.resume is None:
+            return False
+        return await self._surroundings.blocking(was_begun, engine, given, environ, prompt)
 
 
 def lost_in_begin(view: SessionView, prompt: PromptId) -> list[Event]:

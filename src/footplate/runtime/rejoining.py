@@ -56,14 +56,17 @@ async def strike_out(services: Services, session: SessionId) -> None:
     await services.store.documents(AGENTS).delete(session, durable=False)
 
 
+async def read_record(services: Services, session: SessionId) -> AgentRecord | None:
+    """What is written down of a session's agent process; None when it has none, or its last one ended in order."""
+    document = await services.store.documents(AGENTS).get(session)
+    return None if document is None else msgspec.json.decode(document.body, type=AgentRecord)
+
+
 async def find_record(services: Services, held: Held) -> AgentRecord | None:
     """What is written down of a kept agent; None when it belongs to no session, or to one that has another by now."""
-    session = held.agent.about.get("session", "")
-    document = await services.store.documents(AGENTS).get(session) if session else None
-    if document is None:
-        return None
-    record = msgspec.json.decode(document.body, type=AgentRecord)
-    return record if record.agent == held.agent.id else None
+    session = SessionId(held.agent.about.get("session", ""))
+    record = await read_record(services, session) if session else None
+    return record if record is not None and record.agent == held.agent.id else None
 
 
 class RejoinedWire:

@@ -297,8 +297,12 @@ class SessionLife(ABC):
         """End the session: what waits is withdrawn, open requests end unanswered, the process ends in order."""
         async with self._leaving:
             await self._do(lambda: self._begin_close(reason))
-            await self._end_process()
-            await self._run(lambda: self._end_close(reason))
+            try:
+                await self._end_process()
+                await self._run(lambda: self._end_close(reason))
+            except StoreError:
+                self._conductor.over = self._resumption.closing = False  # it is still open, and can be closed again
+                raise
             await self._stop(leave=False)
 
     async def shut(self) -> None:
@@ -423,7 +427,8 @@ class SessionLife(ABC):
 
     async def _end_close(self, reason: str) -> None:
         left: list[Event] = _closed(self._log.outline().queue)
-        await self._log.append([*left, m.SessionClosed(reason=reason)], source="bridge", durable=True)
+        with self._log.patiently():
+            await self._log.append([*left, m.SessionClosed(reason=reason)], source="bridge", durable=True)
 
     # ------------------------------------------------------------------------------------- in the mailbox
 
@@ -459,6 +464,8 @@ class SessionLife(ABC):
         """Do it in the mailbox with nobody waiting for it."""
 
         async def patiently() -> None:
+            if self._log.outline().state == "closed":
+                return  # nothing follows the end of a session
             with self._log.patiently():
                 await work()
 
