@@ -79,6 +79,7 @@ class SessionLife(ABC):
         self._parts: Parts | None = None
         self._waking: asyncio.Task[Exception | None] | None = None
         self._rejoined: asyncio.Task[None] | None = None
+        self._closing: asyncio.Task[Exception | None] | None = None
         self._leaving = asyncio.Lock()
         self._holding = False
         self._over = False
@@ -294,16 +295,36 @@ class SessionLife(ABC):
             await self._conductor.renew()
 
     async def close(self, reason: str = "") -> None:
-        """End the session: what waits is withdrawn, open requests end unanswered, the process ends in order."""
-        async with self._leaving:
-            await self._do(lambda: self._begin_close(reason))
-            try:
-                await self._end_process()
-                await self._run(lambda: self._end_close(reason))
-            except StoreError:
-                self._conductor.over = self._resumption.closing = False  # it is still open, and can be closed again
-                raise
-            await self._stop(leave=False)
+        """End the session: what waits is withdrawn, open requests end unanswered, the process ends in order.
+
+        Once begun it goes through, though the caller be cancelled. When the store refuses the end, the session is
+        opened again as after a crash, and can be closed then.
+        """
+        if self._closing is None:
+            self._closing = spawn(self._close(reason), name=f"close session {self.id}", awaited=True)
+        closing = self._closing
+        await asyncio.wait((closing,))
+        problem = closing.result()
+        if problem is not None:
+            raise problem
+
+    async def _close(self, reason: str) -> Exception | None:
+        """Returns what went wrong: any number of callers wait for it, or none."""
+        try:
+            async with self._leaving:
+                await self._do(lambda: self._begin_close(reason))
+                try:
+                    await self._end_process()
+                    await self._run(lambda: self._end_close(reason))
+                except Exception as problem:
+                    self._give_up(problem)
+                    raise
+                await self._stop(leave=False)
+        except Exception as problem:  # noqa: BLE001 - it belongs to those who wait
+            return problem
+        finally:
+            self._closing = None
+        return None
 
     async def shut(self) -> None:
         """Release the session without ending it: as a process that stops does."""
@@ -371,9 +392,11 @@ class SessionLife(ABC):
         if self._waking is not None:
             self._waking.cancel()
             await asyncio.wait((self._waking,))
-        if self._parts is not None:
-            await self._drop(self._parts, self._refusal(), leave=leave)
-        self._log.close()
+        try:
+            if self._parts is not None:
+                await self._drop(self._parts, self._refusal(), leave=leave)
+        finally:
+            self._log.close()
 
     async def _drop(self, parts: Parts, problem: Exception, *, leave: bool) -> None:
         parts.conductor.over = True
@@ -391,8 +414,10 @@ class SessionLife(ABC):
 
         While it wakes or is released, whoever does that handles it.
         """
-        if self._is_over or self._waking is not None:
-            return
+        if not self._is_over and self._waking is None:
+            self._give_up(problem)
+
+    def _give_up(self, problem: BaseException) -> None:
         log.error("session %s failed: %s: %s", self.id, type(problem).__name__, problem, exc_info=problem)
         self._problem = SessionFailed(self.id, f"it failed ({type(problem).__name__}: {problem})")
         self._conductor.over = True
