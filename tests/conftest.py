@@ -41,6 +41,7 @@ LONG = (
     "unit/host/test_worktrees.py",
     "unit/interfaces/http/test_contract_v1.py",
     "unit/interfaces/http/test_session_socket.py",
+    "unit/interfaces/http/test_deaf_peers.py",
     "unit/interfaces/http/test_files.py",
     "unit/interfaces/http/test_git.py",
     "unit/interfaces/http/test_processes.py",

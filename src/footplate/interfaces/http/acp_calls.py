@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -14,7 +14,7 @@ from footplate.errors import InvalidValue, NotAcceptable, PermissionDenied, Requ
 from footplate.interfaces.http.call import MB, Call, Gone
 from footplate.interfaces.http.fan import frame
 from footplate.interfaces.http.routing import JSON
-from footplate.interfaces.http.sse import MEDIA, join_chunks
+from footplate.interfaces.http.sse import MEDIA, WRITE_BYTES, Chunk, join_chunks
 from footplate.runtime.acp.connection import Answer, Connection, Waiting
 from footplate.runtime.acp.connections import Connections
 from footplate.runtime.acp.tape import Batch, TapeReader
@@ -120,13 +120,13 @@ class TapeFeed:
     def __init__(self, reader: TapeReader) -> None:
         self._reader = reader
 
-    async def next(self) -> Sequence[bytes]:
+    async def next(self) -> Sequence[Chunk]:
         """What is ready."""
         found = await self._reader.next()
         if found is None:
             return ()
         if not found.wire:
-            found.wire = join_chunks(_frames(found))
+            found.wire = tuple(join_chunks(_chunks(found)))
         return found.wire
 
     def close(self) -> None:
@@ -134,6 +134,13 @@ class TapeFeed:
         self._reader.close()
 
 
-def _frames(found: Batch) -> list[bytes]:
-    told = [] if found.gap is None else [frame(msgspec.json.encode(found.gap), event="gap")]
-    return told + [b"event: message\nid: %d\ndata: %b\n\n" % (each.number, each.body) for each in found.messages]
+def _chunks(found: Batch) -> Iterator[bytes]:
+    """The messages on the wire; small ones are put together once for all who read them, large ones are not copied."""
+    if found.gap is not None:
+        yield frame(msgspec.json.encode(found.gap), event="gap")
+    for each in found.messages:
+        head = b"event: message\nid: %d\ndata: " % each.number
+        if len(each.body) < WRITE_BYTES:
+            yield b"%b%b\n\n" % (head, each.body)
+        else:
+            yield from (head, each.body, b"\n\n")

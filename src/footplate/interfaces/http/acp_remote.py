@@ -29,6 +29,7 @@ from footplate.interfaces.http.acp_calls import (
 from footplate.interfaces.http.call import Call
 from footplate.interfaces.http.routing import JSON, Routes
 from footplate.interfaces.http.sse import EventStream
+from footplate.interfaces.http.wire import send_encoded
 from footplate.runtime.acp.connection import Connection
 from footplate.runtime.acp.room import session_of
 from footplate.runtime.acp.tape import TapeReader
@@ -122,7 +123,7 @@ async def converse(call: Call, query: AgentQuery) -> None:
 async def _send(socket: WebSocket, reader: TapeReader) -> None:
     while (found := await reader.next()) is not None:
         for each in found.messages:
-            await socket.send_text(each.body.decode())
+            await send_encoded(socket, each.body)
 
 
 async def _take(socket: WebSocket, connection: Connection) -> None:

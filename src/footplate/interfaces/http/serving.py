@@ -14,7 +14,7 @@ import uvicorn
 from footplate.errors import ConfigError
 from footplate.interfaces.http.api import Api
 from footplate.interfaces.http.app import App
-from footplate.interfaces.http.wire import make_protocol
+from footplate.interfaces.http.wire import make_protocol, make_socket_protocol
 from footplate.tasks import spawn
 
 BACKLOG: Final = 1024
@@ -96,8 +96,9 @@ async def listen(app: App, api: Api, listening: socket.socket, *, tls: Tls | Non
     config = uvicorn.Config(
         app,
         http=make_protocol(settings),
-        ws="websockets-sansio",
+        ws=make_socket_protocol(settings),
         ws_max_size=SOCKET_MESSAGE,
+        ws_ping_timeout=settings.stall_s,
         lifespan="off",
         loop="none",
         log_config=None,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Protocol
 
 from starlette.types import Message, Receive, Scope, Send
@@ -19,12 +19,22 @@ from footplate.interfaces.http.fan import Fan, FanFeed, Numbered, frame
 from footplate.interfaces.http.wire import ABORT
 from footplate.tasks import spawn
 
-__all__ = ["MEDIA", "EventStream", "Fan", "FanFeed", "Feed", "Numbered", "frame", "join_chunks"]
+__all__ = ["MEDIA", "WRITE_BYTES", "Chunk", "EventStream", "Fan", "FanFeed", "Feed", "Numbered", "frame", "join_chunks"]
+
+Chunk = bytes | memoryview
+"""A part of a stream; what several streams carry is made once and shared."""
 
 HEARTBEAT: Final = b": heartbeat\n\n"
 MEDIA: Final = "text/event-stream"
 WRITE_BYTES: Final = 256 * 1024
-"""How much is put together for one write to a reader that lags."""
+"""How much is written at once: small chunks are put together up to it, larger ones are cut into pieces of it.
+
+So a reader that does not read costs about this much memory, whatever the size of an event: see `asyncio`'s transports,
+which copy what they cannot send.
+"""
+
+STOP_S: Final = 1.0
+"""How long a reader may take what was written to it when the server stops."""
 
 HEADERS: Final = [
     (b"content-type", b"text/event-stream"),
@@ -36,7 +46,7 @@ HEADERS: Final = [
 class Feed(Protocol):
     """Where a stream gets its chunks from."""
 
-    async def next(self) -> Sequence[bytes]:
+    async def next(self) -> Sequence[Chunk]:
         """The chunks that are ready, in order; waits for at least one. Empty: it is over."""
         ...
 
@@ -55,10 +65,11 @@ class EventStream:
         self._headers = [*HEADERS, *headers]
         self._wrote = time.monotonic()
         self._writing = False
+        self._cutting: asyncio.TimerHandle | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Write until the feed is over, the reader is gone or no longer allowed, or the server stops."""
-        forget = self._call.at_end(self._feed.close)
+        forget = self._call.at_end(lambda: self._end(scope))
         self._api.meters.streams += 1
         await send({"type": "http.response.start", "status": 200, "headers": self._headers})
         if scope["method"] == "HEAD":
@@ -70,6 +81,8 @@ class EventStream:
         finally:
             self._feed.close()
             forget()
+            if self._cutting is not None:
+                self._cutting.cancel()
             self._api.meters.streams -= 1
             for task in (writer, watcher):
                 task.cancel()
@@ -81,16 +94,19 @@ class EventStream:
             writer.result()
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
+    def _end(self, scope: Scope) -> None:
+        """The server stops, or the token is no longer valid: a reader that does not read must not delay that."""
+        self._feed.close()
+        if self._writing and self._cutting is None:
+            self._cutting = asyncio.get_running_loop().call_later(STOP_S, scope["extensions"][ABORT])
+
     async def _write(self, send: Send) -> None:
         await self._send(send, b"")
         while chunks := await self._feed.next():
-            if len(chunks) == 1:
-                await self._send(send, chunks[0])
-                continue
             for body in join_chunks(chunks):
                 await self._send(send, body)
 
-    async def _send(self, send: Send, body: bytes) -> None:
+    async def _send(self, send: Send, body: Chunk) -> None:
         self._writing = True
         message: Message = {"type": "http.response.body", "body": body, "more_body": True}
         await send(message)
@@ -116,17 +132,27 @@ class EventStream:
                 return
 
 
-def join_chunks(chunks: Sequence[bytes]) -> list[bytes]:
-    """The chunks put together, each piece of about the size that is written at once."""
-    found: list[bytes] = []
-    some: list[bytes] = []
+def join_chunks(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+    """The chunks as pieces of about the size that is written at once."""
+    some: list[Chunk] = []
     size = 0
     for chunk in chunks:
+        if len(chunk) > WRITE_BYTES:
+            if some:
+                yield _joined(some)
+                some, size = [], 0
+            whole = memoryview(chunk)
+            for at in range(0, len(chunk), WRITE_BYTES):
+                yield whole[at : at + WRITE_BYTES]
+            continue
         some.append(chunk)
         size += len(chunk)
         if size >= WRITE_BYTES:
-            found.append(b"".join(some))
+            yield _joined(some)
             some, size = [], 0
     if some:
-        found.append(b"".join(some))
-    return found
+        yield _joined(some)
+
+
+def _joined(chunks: list[Chunk]) -> Chunk:
+    return chunks[0] if len(chunks) == 1 else b"".join(chunks)

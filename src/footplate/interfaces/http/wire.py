@@ -1,4 +1,4 @@
-"""The server's end of a connection: uvicorn's own, with limits for those who send too much or too slowly.
+"""The server's end of a connection: uvicorn's own, with limits for peers that send too much, too slowly or never read.
 
 What cannot be parsed, a head that is too large, and one that does not come to its end are answered as problems, too.
 """
@@ -8,10 +8,16 @@ from __future__ import annotations
 import asyncio
 import socket
 from functools import partial
-from typing import BinaryIO, ClassVar, Final
+from typing import BinaryIO, ClassVar, Final, cast
 
 import msgspec
+from starlette.websockets import WebSocket
+from uvicorn._types import ASGISendEvent, WebSocketSendEvent
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.utils import ClientDisconnected
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.exceptions import InvalidState
+from websockets.frames import Opcode
 
 from footplate.config.settings import HttpSettings
 from footplate.interfaces.http.problem import MEDIA, URN, Problem
@@ -21,6 +27,18 @@ ABORT: Final = "footplate.abort"
 
 HANGUP: Final = "footplate.hangup"
 """The extension that is done when the other end has hung up: a future, one for all calls of a connection."""
+
+UTF8: Final = "utf8"
+"""The field of a `websocket.send` message with a text that is encoded already."""
+
+FRAGMENT: Final = 256 * 1024
+"""A longer WebSocket message is sent in parts of this size, each once the peer has taken most of the one before.
+
+asyncio copies what it cannot send at once, so a message in one piece would cost its size for each slow reader.
+"""
+
+STOP_S: Final = 1.0
+"""How long a peer may take what was written to it when the server stops."""
 
 SENDFILE: Final = "footplate.sendfile"
 """The extension that sends a part of a file without a copy of ours, in a response that has a length. Not on TLS."""
@@ -157,6 +175,77 @@ class LimitedProtocol(HttpToolsProtocol):
         self.transport.close()
 
 
+class SocketProtocol(WebSocketsSansIOProtocol):
+    """One WebSocket. A peer that does not read is cut off after `stall_s`, and does not delay the end of the server."""
+
+    settings: ClassVar[HttpSettings] = HttpSettings()
+
+    _turn: asyncio.Lock
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._turn = asyncio.Lock()
+
+    async def send(self, message: ASGISendEvent) -> None:
+        """Send what the application says. Parts of one message never stand between parts of another."""
+        async with self._turn:
+            await self._await_peer()
+            if message["type"] == "websocket.send" and self.handshake_complete and not self.close_sent:
+                await self._send_message(message)
+            else:
+                await super().send(message)
+
+    async def _send_message(self, message: WebSocketSendEvent) -> None:
+        text = message.get("text")
+        raw: bytes | None = text.encode() if text is not None else cast("bytes | None", message.get(UTF8))
+        opcode, data = (Opcode.TEXT, raw) if raw is not None else (Opcode.BINARY, message.get("bytes") or b"")
+        whole = memoryview(data)
+        try:
+            for at in range(0, max(len(whole), 1), FRAGMENT):
+                if at:
+                    await asyncio.sleep(0)  # a peer that reads fast enough leaves no other moment to the loop
+                    await self._await_peer()
+                part, last = whole[at : at + FRAGMENT], at + FRAGMENT >= len(whole)
+                if at:
+                    self.conn.send_continuation(part, fin=last)
+                elif opcode is Opcode.TEXT:
+                    self.conn.send_text(part, fin=last)
+                else:
+                    self.conn.send_binary(part, fin=last)
+                self.transport.write(b"".join(self.conn.data_to_send()))
+        except InvalidState:
+            raise ClientDisconnected from None
+
+    async def _await_peer(self) -> None:
+        """Wait until the peer has taken most of what was written. Raises `ClientDisconnected`."""
+        try:
+            async with asyncio.timeout(self.settings.stall_s):
+                await self.writable.wait()
+        except TimeoutError:
+            self.transport.abort()
+            raise ClientDisconnected from None
+        if self.disconnected:
+            raise ClientDisconnected
+
+    def keepalive_timeout(self) -> None:
+        super().keepalive_timeout()
+        self.transport.abort()  # to close it would wait until the peer reads
+
+    def shutdown(self) -> None:
+        super().shutdown()
+        self.loop.call_later(STOP_S, self.transport.abort)
+
+
+async def send_encoded(socket: WebSocket, text: bytes) -> None:
+    """Send a text that is encoded already; a large one is neither decoded nor copied as a whole."""
+    await socket.send({"type": "websocket.send", UTF8: text})
+
+
 def make_protocol(settings: HttpSettings) -> type[LimitedProtocol]:
     """What uvicorn makes one of for each connection."""
     return type("LimitedProtocol", (LimitedProtocol,), {"settings": settings})
+
+
+def make_socket_protocol(settings: HttpSettings) -> type[SocketProtocol]:
+    """What uvicorn makes one of for each WebSocket."""
+    return type("SocketProtocol", (SocketProtocol,), {"settings": settings})

@@ -47,7 +47,7 @@ class Batch(msgspec.Struct, gc=False):
     gap: Gap | None = None
     """What is missing before the first of them."""
 
-    wire: Sequence[bytes] = ()
+    wire: Sequence[bytes | memoryview] = ()
 
 
 class Message(msgspec.Struct, frozen=True, gc=False):
