@@ -72,7 +72,7 @@ class Reader:
     @property
     def last(self) -> int:
         """The number of the event that came last."""
-        return int(self._tail.rpartition(b"\nid: ")[2].partition(b"\n")[0])
+        return int(self._tail.rpartition(b"\nid: ")[2].partition(b"\n")[0].partition(b".")[0])
 
     def close(self) -> None:
         """Hang up."""

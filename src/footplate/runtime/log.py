@@ -4,6 +4,10 @@ An event is encoded once. A reader's cursor counts lasting events only, and move
 gets its number when it is stored, readers see it after that, and an ephemeral event carries the number of the last
 lasting event before it, which every reader was given first. So a cursor never passes an event that its reader has not
 seen. A reader that is too slow loses what waits for it and reads on from the store by its cursor.
+
+A power cut can remove events that a reader was given; later ones get the same numbers in a higher epoch. So a cursor is
+a number and the epoch of its event, and a reader whose event is gone is told (`CursorLost`). The envelope of an
+ephemeral event has the number and the epoch of the last lasting event: of any envelope both are a valid cursor.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ from contextlib import contextmanager
 
 import msgspec
 
-from footplate.errors import StoreError, WrongEpoch
+from footplate.errors import CursorLost, StoreError, WrongEpoch
 from footplate.events.base import Source
 from footplate.events.codec import ReadEnvelope, decode_envelope
 from footplate.events.ids import MessageId, SessionId, ToolCallId, TurnId
@@ -59,11 +63,15 @@ class Delivery(msgspec.Struct, frozen=True, gc=False):
 
 
 class Subscription:
-    """One reader of a session: everything after its cursor, in order, then live. Iterate it; close it when done."""
+    """One reader of a session: everything after its cursor, in order, then live. Iterate it; close it when done.
 
-    def __init__(self, log: SessionLog, after: int, limit: int) -> None:
+    The first step raises `CursorLost` when the log does not have the cursor's event, or has one of another epoch.
+    """
+
+    def __init__(self, log: SessionLog, after: int, epoch: int | None, limit: int) -> None:
         self._log = log
         self.cursor = after
+        self._epoch = epoch if after else None
         self._limit = limit
         self._waiting: deque[Delivery] = deque()
         self._size = 0
@@ -87,6 +95,11 @@ class Subscription:
         self._size -= len(delivery.body)
         self.cursor = delivery.seq
         return delivery
+
+    async def check(self) -> None:
+        """Raise `CursorLost` now rather than with the first step."""
+        if self._epoch is not None or self.cursor > self._log.last_seq:
+            await self._catch_up()
 
     def ready(self) -> list[Delivery]:
         """What waits already, without waiting for more: for a reader that writes several events at once."""
@@ -123,17 +136,27 @@ class Subscription:
 
     async def _catch_up(self) -> None:
         """Read on from the store, up to what the writer has shown: a reader never knows more than the view."""
-        if self.cursor >= self._log.last_seq:
+        log = self._log
+        if self.cursor >= log.last_seq:
+            if self.cursor > log.last_seq or self._epoch not in (None, log.last_epoch):
+                raise CursorLost(log.session, self.cursor, log.last_seq, log.epoch)
+            self._epoch = None
             self._behind = False
-            self._waiting.extend(self._log.live_tail())
+            self._waiting.extend(log.live_tail())
             self._size = sum(len(delivery.body) for delivery in self._waiting)
             return
-        rows = await self._log.store.read(self._log.session, self.cursor, self._log.page_rows)
+        try:
+            rows = await log.store.read(log.session, self.cursor, log.page_rows, epoch=self._epoch)
+        except CursorLost as lost:
+            if lost.last_seq >= log.last_seq and not self._closed:
+                raise
+            rows = []
         if self._closed:
             return
         if not rows:
             self.close()  # the log was deleted: there will never be more
             return
+        self._epoch = None
         for row in rows:
             if row.seq <= self._log.last_seq:
                 self._waiting.append(Delivery(row.seq, row.body))
@@ -149,6 +172,8 @@ class SessionLog:
         view = reducer.outline()
         self.epoch = view.epoch
         self.last_seq = view.last_seq
+        self.last_epoch = view.epoch
+        """The epoch of the event numbered `last_seq`."""
         self._claimed = False
         self._patient = False
         self.refused: StoreError | None = None
@@ -192,9 +217,9 @@ class SessionLog:
         """The state without its history, which costs the same however long that is: see `SessionReducer.outline`."""
         return self._reducer.outline()
 
-    def subscribe(self, after: int = 0) -> Subscription:
-        """A reader from a cursor on."""
-        reader = Subscription(self, after, self._surroundings.bounds.reader_bytes)
+    def subscribe(self, after: int = 0, epoch: int | None = None) -> Subscription:
+        """A reader from a cursor on. Without an epoch only the number is checked."""
+        reader = Subscription(self, after, epoch, self._surroundings.bounds.reader_bytes)
         self._readers[reader] = None
         return reader
 
@@ -231,7 +256,7 @@ class SessionLog:
             batch.add(event, "bridge")
         if batch.lasting:
             await self._store(batch.lasting, durable=durable)
-        self.last_seq, self.turn = batch.seq, batch.turn
+        self.last_seq, self.last_epoch, self.turn = batch.seq, batch.epoch, batch.turn
         for each in batch.encoded:
             self._reducer.apply(each.envelope)
         deliveries = [_deliver(each) for each in batch.encoded]
@@ -271,14 +296,14 @@ class SessionLog:
             batch.add(_whole(part), "engine")
         return [_deliver(each) for each in batch.encoded]
 
-    def stamp(self, event: Event, seq: int, turn: TurnId | None, source: Source) -> Encoded:
+    def stamp(self, event: Event, seq: int, epoch: int, turn: TurnId | None, source: Source) -> Encoded:
         """The envelope of an event, encoded."""
         return Encoded.of(
             Envelope(
                 seq=seq,
                 time=self._surroundings.time(),
                 session=self.session,
-                epoch=self.epoch,
+                epoch=epoch,
                 turn=turn,
                 source=source,
                 event=event,
@@ -292,6 +317,7 @@ class _Batch:
     def __init__(self, log: SessionLog) -> None:
         self._log = log
         self.seq = log.last_seq
+        self.epoch = log.last_epoch
         self.turn = log.turn
         self.encoded: list[Encoded] = []
         self.lasting: list[Encoded] = []
@@ -300,9 +326,10 @@ class _Batch:
         lasts = not is_ephemeral(event)
         if lasts:
             self.seq += 1
+            self.epoch = self._log.epoch
         if isinstance(event, TurnStarted):
             self.turn = event.turn
-        self.encoded.append(self._log.stamp(event, self.seq, self.turn, source))
+        self.encoded.append(self._log.stamp(event, self.seq, self.epoch, self.turn, source))
         if isinstance(event, TurnEnded):
             self.turn = None
         if lasts:

@@ -41,9 +41,9 @@ class Session(SessionLife):
         """The session as it stands."""
         return self._log.view()
 
-    def subscribe(self, after: int = 0) -> Subscription:
-        """Everything after a cursor, then live."""
-        return self._log.subscribe(after)
+    def subscribe(self, after: int = 0, epoch: int | None = None) -> Subscription:
+        """Everything after a cursor, then live: see `Subscription`."""
+        return self._log.subscribe(after, epoch)
 
     @property
     def watchers(self) -> int:

@@ -207,13 +207,13 @@ class Session:
         """Run a command in the session's folder."""
         return self._loop.wait(self._session.run_command(command))
 
-    def events(self, after: int = 0) -> Iterator[ReadEnvelope]:
-        """Every event behind a number, then as they come, for as long as you read."""
-        return self._loop.read(self._session.events(after))
+    def events(self, after: int = 0, *, epoch: int | None = None) -> Iterator[ReadEnvelope]:
+        """Every event after a number, then as they come, for as long as you read."""
+        return self._loop.read(self._session.events(after, epoch=epoch))
 
-    def runs(self, after: int = 0) -> Iterator[RunEvent]:
+    def runs(self, after: int = 0, *, epoch: int | None = None) -> Iterator[RunEvent]:
         """The same as started / action / completed."""
-        return self._loop.read(self._session.runs(after))
+        return self._loop.read(self._session.runs(after, epoch=epoch))
 
     def on_event(self, listener: EventListener) -> Callable[[], None]:
         """Call the listener with each event, in the client's thread."""

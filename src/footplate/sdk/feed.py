@@ -117,7 +117,8 @@ class Feed:
     async def _read(self) -> None:
         while True:
             try:
-                async with aclosing(follow_session(self._wire, self._session, self._reducer.last_seq)) as events:
+                view = self._reducer.outline()
+                async with aclosing(follow_session(self._wire, self._session, view.last_seq, view.epoch)) as events:
                     async for envelope in events:
                         self._take(envelope)
             except CursorLost as lost:

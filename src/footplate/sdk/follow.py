@@ -61,14 +61,17 @@ async def follow_stream(
         await pauses.next(describe(problem))
 
 
-async def follow_session(wire: Wire, session: SessionId, after: int = 0) -> AsyncGenerator[ReadEnvelope]:
-    """A session's events behind a number. Durable ones come once and in order; what is being written may come again.
+async def follow_session(
+    wire: Wire, session: SessionId, after: int = 0, epoch: int | None = None
+) -> AsyncGenerator[ReadEnvelope]:
+    """A session's events after a number. Lasting ones come once and in order; what is being written may come again.
 
-    Raises `CursorLost` when the service no longer has what was read: after a power cut, begin anew.
+    Raises `CursorLost` when a power cut has removed what was read: read again from the beginning. `epoch` is that of
+    the event numbered `after`; without it only a number beyond the end of the log is noticed.
     """
     path = f"/api/sessions/{session}/events"
-    start = str(after) if after else ""
-    async with aclosing(follow_stream(wire, path, params={"after": after}, after=start)) as events:
+    start = "" if not after else str(after) if epoch is None else f"{after}.{epoch}"
+    async with aclosing(follow_stream(wire, path, after=start)) as events:
         async for event in events:
             envelope = _read(wire.url, session, event)
             if not isinstance(envelope.event, Unknown) and is_ephemeral(envelope.event):

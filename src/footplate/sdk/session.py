@@ -171,17 +171,20 @@ class Session:
 
     # ----------------------------------------------------------------------------------------- listening
 
-    def events(self, after: int = 0) -> Stream[ReadEnvelope]:
-        """Every event behind a number (0: from the beginning), then as they come, for as long as you read."""
-        return self._wire.streams.make(follow_session(self._wire, self.id, after))
+    def events(self, after: int = 0, *, epoch: int | None = None) -> Stream[ReadEnvelope]:
+        """Every event after a number (0: from the beginning), then as they come, for as long as you read.
 
-    def runs(self, after: int = 0) -> Stream[RunEvent]:
+        `epoch` is that of the event numbered `after`. Raises `CursorLost` when the session no longer has that event.
+        """
+        return self._wire.streams.make(follow_session(self._wire, self.id, after, epoch))
+
+    def runs(self, after: int = 0, *, epoch: int | None = None) -> Stream[RunEvent]:
         """The same as started / action / completed for each turn: the short story."""
-        return self._wire.streams.make(self._runs(after))
+        return self._wire.streams.make(self._runs(after, epoch))
 
-    async def _runs(self, after: int) -> AsyncGenerator[RunEvent]:
+    async def _runs(self, after: int, epoch: int | None) -> AsyncGenerator[RunEvent]:
         fold = RunFold()
-        async with aclosing(follow_session(self._wire, self.id, after)) as events:
+        async with aclosing(follow_session(self._wire, self.id, after, epoch)) as events:
             async for envelope in events:
                 if isinstance(envelope.event, m.Unknown):
                     continue

@@ -18,21 +18,32 @@ class SseEvent(msgspec.Struct, frozen=True, gc=False):
 
 
 class SseDecoder:
-    """Put together from chunks as they come; a chunk may end anywhere."""
+    """Put together from chunks as they come; a chunk may end anywhere.
+
+    Each byte is looked at once, because an event may be as large as an agent's longest line and come in many chunks.
+    """
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._pieces: list[bytes] = []
+        self._held = b""
+        """The last byte of what came, where the next one decides what it means: a line's end, or half of one."""
 
     def feed(self, chunk: bytes) -> list[SseEvent]:
         """The events that the chunk completes."""
-        text = self._rest + chunk
+        text = self._held + chunk
+        self._held = b""
         if b"\r" in text:
-            held = text[-1:] == b"\r"  # perhaps half of a line's end
-            text = text[:-1] if held else text
+            if text.endswith(b"\r"):
+                text, self._held = text[:-1], b"\r"
             for newline in NEWLINES:
                 text = text.replace(newline, b"\n")
-            text += b"\r" if held else b""
-        *blocks, self._rest = text.split(b"\n\n")
+        *blocks, rest = text.split(b"\n\n")
+        if rest.endswith(b"\n"):
+            rest, self._held = rest[:-1], b"\n" + self._held
+        if blocks:
+            blocks[0] = b"".join((*self._pieces, blocks[0]))
+            self._pieces.clear()
+        self._pieces.append(rest)
         return [found for block in blocks if (found := _read(block)) is not None]
 
 

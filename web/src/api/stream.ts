@@ -30,22 +30,26 @@ export function reconnectNow(): void {
   nudge.value += 1;
 }
 
-/** Splits the wire's text into events; what is not finished yet is kept for the next piece. */
+/** Splits the wire's text into events; an unfinished one waits in pieces, so that a large one is looked at once. */
 export class EventParser {
-  private rest = "";
+  private pieces: string[] = [];
+  private held = "";
 
   feed(text: string): StreamEvent[] {
     const found: StreamEvent[] = [];
-    const all = this.rest + text;
+    const all = this.held + text;
     let from = 0;
     for (;;) {
       const end = all.indexOf("\n\n", from);
       if (end < 0) break;
-      const event = parseBlock(all.slice(from, end));
+      const event = parseBlock(this.pieces.join("") + all.slice(from, end));
+      this.pieces = [];
       if (event) found.push(event);
       from = end + 2;
     }
-    this.rest = all.slice(from);
+    this.held = all.length > from && all.endsWith("\n") ? "\n" : "";
+    const rest = all.slice(from, all.length - this.held.length);
+    if (rest) this.pieces.push(rest);
     return found;
   }
 }

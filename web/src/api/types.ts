@@ -661,7 +661,7 @@ export interface Envelope {
   readonly source?: "bridge" | "engine" | "person";
 }
 
-/** Envelopes in order. `after` is the cursor of the next page; `more` says whether there is one now. */
+/** Envelopes in order. `after` and `epoch` are the cursor of the next page; `more` says whether there is one now. */
 export interface EventsPage {
   readonly events: readonly unknown[];
   readonly after: number;
@@ -1631,7 +1631,7 @@ export interface RequestsQuery {
   readonly limit?: number;
 }
 
-/** What a reader is told whose cursor the log does not have: begin anew, under this epoch. */
+/** Sent to a reader whose cursor the log does not have, before the log is sent from its beginning. */
 export interface Reset {
   readonly session: string;
   readonly epoch: number;
@@ -2038,9 +2038,10 @@ export interface Snapshot {
   readonly sessions: readonly SessionInfo[];
 }
 
-/** Where to begin; the token may stand here, because a page cannot set headers of a WebSocket. */
+/** Where to begin: the number and the epoch of the last envelope that the client has, ephemeral ones included. */
 export interface SocketQuery {
   readonly after?: number;
+  readonly epoch?: number | null;
   readonly access_token?: string;
 }
 

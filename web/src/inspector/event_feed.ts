@@ -67,7 +67,7 @@ export class EventFeed {
 
   private clear(): void {
     this.entries.length = 0;
-    this.lastSeq = 0;
+    this.lastSeq = this.epoch = 0;
     this.passing = 0;
     this.lastTime = this.lastingTime = null;
   }
@@ -75,8 +75,10 @@ export class EventFeed {
   private add(envelope: Envelope): void {
     const lasting = !isEphemeral(envelope.event);
     if (lasting && envelope.seq <= this.lastSeq) return; // it came before the stream broke
-    if (lasting) this.lastSeq = envelope.seq;
-    this.epoch = envelope.epoch ?? 1;
+    if (lasting) {
+      this.lastSeq = envelope.seq;
+      this.epoch = envelope.epoch ?? 1;
+    }
     this.count += 1;
     const before = lasting ? this.lastingTime : this.lastTime;
     const gap = before === null ? null : Math.max(0, envelope.time - before);

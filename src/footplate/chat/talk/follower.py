@@ -20,6 +20,7 @@ from footplate.chat.talk.kit import Kit
 from footplate.chat.talk.records import About, Job
 from footplate.chat.talk.requests import RequestBoard
 from footplate.chat.talk.turn import Ending, Turn, Waiting
+from footplate.errors import CursorLost
 from footplate.events import model as m
 from footplate.events.base import ResumeToken
 from footplate.events.ids import PromptId
@@ -46,6 +47,9 @@ class Follower:
         self._turn: Turn | None = None
         self._attached: m.EngineAttached | None = None
         self._waiting = Waiting()
+        self._seq = 0
+        self._reread = 0
+        """Up to this number the log is read a second time: what was reported is not reported again."""
         self.requests = RequestBoard(kit, session)
         self._ended = ended
         self._task: asyncio.Task[None] | None = None
@@ -93,7 +97,15 @@ class Follower:
         subscription = self._session.subscribe(after)
         last = view.last_seq
         try:
+            try:
+                await subscription.check()
+            except CursorLost as lost:
+                log.warning("%s", lost)
+                subscription.close()
+                subscription = self._session.subscribe(0)
+                self._reread = last
             async for delivery in subscription:
+                self._seq = delivery.seq
                 envelope = delivery.envelope()
                 if not isinstance(envelope.event, Unknown):
                     await self._take(envelope.event, envelope.time)
@@ -225,7 +237,7 @@ class Follower:
         """The answer goes to the last prompt of the turn; a turn without one reports where the session is at home."""
         jobs = [self.jobs[prompt] for prompt in dict.fromkeys(turn.prompts) if prompt in self.jobs]
         if not jobs:
-            if turn.origin == "task" and ending.text:
+            if turn.origin == "task" and ending.text and self._seq > self._reread:
                 await self._report(turn, ending)
             return
         for job in jobs[:-1]:

@@ -9,11 +9,11 @@ from collections.abc import Awaitable, Callable, Sequence
 import msgspec
 
 
-def frame(data: bytes, *, event: str = "", number: int | None = None) -> bytes:
-    """One event as it stands on the wire. `data` is JSON, so it has no line breaks of its own."""
+def frame(data: bytes, *, event: str = "", cursor: str | int = "") -> bytes:
+    """One event on the wire; `cursor` is its id. `data` is JSON, so it has no line breaks of its own."""
     head = f"event: {event}\n" if event else ""
-    if number is not None:
-        head += f"id: {number}\n"
+    if cursor != "":
+        head += f"id: {cursor}\n"
     return b"%bdata: %b\n\n" % (head.encode(), data)
 
 

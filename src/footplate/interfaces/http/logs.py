@@ -43,9 +43,9 @@ class LogFeed:
         output, chunks = self._output, []
         if self._cursor + 1 < output.first:
             gap = Gap(begin=self._cursor + 1, end=output.first - 1)
-            chunks.append(frame(msgspec.json.encode(gap), event="gap", number=gap.end))
+            chunks.append(frame(msgspec.json.encode(gap), event="gap", cursor=gap.end))
         chunks += (
-            frame(msgspec.json.encode(piece), event="log", number=piece.sequence)
+            frame(msgspec.json.encode(piece), event="log", cursor=piece.sequence)
             for piece in output.after(self._cursor, self._wanted)
         )
         self._cursor = max(self._cursor, output.last)

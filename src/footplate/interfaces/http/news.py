@@ -116,7 +116,7 @@ class Attention:
         body = msgspec.json.encode(news)
         for grant, fan in self._fans.items():
             if grant is None or grant.reaches(session, cwd):
-                fan.publish(frame(body, event=news.kind, number=fan.last + 1))
+                fan.publish(frame(body, event=news.kind, cursor=fan.last + 1))
 
     async def _news(self, envelope: Envelope, info: SessionInfo) -> News:
         event = envelope.event
@@ -146,7 +146,7 @@ class AttentionFeed:
         if self._snapshot is None:
             return await self._news.next()
         first, self._snapshot = self._snapshot, None
-        return (frame(msgspec.json.encode(first), event="snapshot", number=self._news.cursor),)
+        return (frame(msgspec.json.encode(first), event="snapshot", cursor=self._news.cursor),)
 
     def close(self) -> None:
         """No more is wanted."""

@@ -91,7 +91,8 @@ def _operation(route: Route, schemas: dict[int, Json], components: dict[str, Jso
         operation["x-scope"] = route.scope
     parameters = [*_path_parameters(route), *_query_parameters(route, schemas, components)]
     if route.media == STREAM:
-        number: Json = {"type": "string", "pattern": "^[0-9]{1,18}$"}
+        epoch = r"(\.[0-9]{1,18})?" if any(each["name"] == "epoch" for each in parameters) else ""
+        number: Json = {"type": "string", "pattern": f"^[0-9]{{1,18}}{epoch}$"}
         parameters.append({"name": "Last-Event-ID", "in": "header", "required": False, "schema": number})
     if parameters:
         operation["parameters"] = parameters

@@ -15,16 +15,21 @@ from footplate.events.model import Envelope, Unknown
 from footplate.events.runs import RunFold
 from footplate.interfaces.http.call import Call
 from footplate.interfaces.http.routing import JSON, Routes
-from footplate.interfaces.http.sse import MEDIA, EventStream, frame
+from footplate.interfaces.http.sse import MEDIA, WRITE_BYTES, EventStream, frame
 from footplate.runtime.log import Delivery, Subscription
 from footplate.runtime.session import Session
 
 routes = Routes("events")
 PAGE = 500
+DIGITS = 18
+END = b"\n\n"
 
 
 class EventsQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Where to begin, and how: `follow=0` gives one page of JSON, `view=runs` the shorter story."""
+    """Where to begin, and how: `follow=0` gives one page of JSON, `view=runs` the shorter story.
+
+    `after` and `epoch` are the number and the epoch of the last event that the reader has.
+    """
 
     after: Annotated[int, Meta(ge=0)] | None = None
     epoch: Annotated[int, Meta(ge=0)] | None = None
@@ -34,7 +39,7 @@ class EventsQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EventsPage(msgspec.Struct, frozen=True, kw_only=True):
-    """Envelopes in order. `after` is the cursor of the next page; `more` says whether there is one now."""
+    """Envelopes in order. `after` and `epoch` are the cursor of the next page; `more` says whether there is one now."""
 
     events: tuple[msgspec.Raw, ...]
     after: int
@@ -43,12 +48,16 @@ class EventsPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reset(msgspec.Struct, frozen=True, kw_only=True):
-    """What a reader is told whose cursor the log does not have: begin anew, under this epoch."""
+    """Sent to a reader whose cursor the log does not have, before the log is sent from its beginning."""
 
     session: str
     epoch: int
     last_seq: int
     asked: int
+
+    @classmethod
+    def of(cls, lost: CursorLost) -> Reset:
+        return cls(session=lost.session, epoch=lost.epoch, last_seq=lost.last_seq, asked=lost.after)
 
 
 class _Named(msgspec.Struct):
@@ -57,39 +66,59 @@ class _Named(msgspec.Struct):
 
 class _Peek(msgspec.Struct):
     event: _Named
+    epoch: int = 1
 
 
 _peek = msgspec.json.Decoder(_Peek)
 
 
-def event_chunk(delivery: Delivery) -> bytes:
-    """The delivery as it stands on the wire: made once, shared by every stream that carries it."""
-    if not delivery.wired:
-        known = delivery.known
-        name = type(known.event).__name__ if known is not None else _peek.decode(delivery.body).event.type
-        msgspec.structs.force_setattr(delivery, "wired", frame(delivery.body, event=name, number=delivery.seq))
-    return delivery.wired
+def event_chunks(delivery: Delivery) -> Sequence[bytes]:
+    """The delivery on the wire. A small one is put together once for all streams, a large one is not copied."""
+    if delivery.wired:
+        return (delivery.wired,)
+    head = _head(delivery)
+    if len(delivery.body) >= WRITE_BYTES:
+        return (head, delivery.body, END)
+    msgspec.structs.force_setattr(delivery, "wired", head + delivery.body + END)
+    return (delivery.wired,)
+
+
+def _head(delivery: Delivery) -> bytes:
+    """The fields before the data. An ephemeral event has no id, so a reader's last id is always a lasting event's."""
+    known = delivery.known
+    if known is not None:
+        name, epoch = type(known.event).__name__, known.epoch
+    else:
+        found = _peek.decode(delivery.body)
+        name, epoch = found.event.type, found.epoch
+    number = f"id: {delivery.seq}.{epoch}\n" if delivery.lasting else ""
+    return f"event: {name}\n{number}data: ".encode()
+
+
+def reset_chunk(lost: CursorLost) -> bytes:
+    """The reset on the wire."""
+    return frame(msgspec.json.encode(Reset.of(lost)), event="reset", cursor=0)
 
 
 class SessionFeed:
-    """A session's log as a stream: first what must be said before, then everything after the cursor, then live."""
+    """A session's log as a stream, from a cursor on. A cursor that the log does not have is answered with a reset."""
 
-    def __init__(self, subscription: Subscription, first: Sequence[bytes] = ()) -> None:
-        self._subscription = subscription
-        self._first = first
+    def __init__(self, live: Session, after: int, epoch: int | None) -> None:
+        self._live = live
+        self._subscription = live.subscribe(after, epoch)
 
     async def next(self) -> Sequence[bytes]:
         """The chunks that are ready."""
-        if self._first:
-            first, self._first = self._first, ()
-            return first
-        delivery = await anext(self._subscription, None)
+        try:
+            delivery = await anext(self._subscription, None)
+        except CursorLost as lost:
+            self._subscription.close()
+            self._subscription = self._live.subscribe(0)
+            return (reset_chunk(lost),)
         if delivery is None:
             return ()
         waiting = self._subscription.ready()
-        if not waiting:
-            return (event_chunk(delivery),)
-        return [event_chunk(delivery), *map(event_chunk, waiting)]
+        return [chunk for each in (delivery, *waiting) for chunk in event_chunks(each)]
 
     def close(self) -> None:
         """No more is wanted."""
@@ -97,14 +126,29 @@ class SessionFeed:
 
 
 class RunFeed:
-    """The same, folded: started, action, completed for each turn. It begins with the session: a fold needs it all."""
+    """The log folded to started, action and completed for each turn.
 
-    def __init__(self, subscription: Subscription) -> None:
-        self._subscription = subscription
+    The fold needs the whole log. What a reader that comes back has had already, up to its cursor, is not sent again.
+    """
+
+    def __init__(self, live: Session, after: int, epoch: int | None) -> None:
+        self._live = live
+        self._after = after
+        self._cursor: Subscription | None = live.subscribe(after, epoch)
+        self._subscription = live.subscribe(0)
         self._fold = RunFold()
 
     async def next(self) -> Sequence[bytes]:
         """The chunks that are ready."""
+        if self._cursor is not None:
+            try:
+                await self._cursor.check()
+            except CursorLost as lost:
+                self._after = 0
+                return (reset_chunk(lost),)
+            finally:
+                self._cursor.close()
+                self._cursor = None
         while (delivery := await anext(self._subscription, None)) is not None:
             chunks = [chunk for each in (delivery, *self._subscription.ready()) for chunk in self._feed(each)]
             if chunks:
@@ -112,18 +156,27 @@ class RunFeed:
         return ()
 
     def _feed(self, delivery: Delivery) -> list[bytes]:
-        event = delivery.envelope().event
-        if isinstance(event, Unknown):
+        envelope = delivery.envelope()
+        if isinstance(envelope.event, Unknown):
             return []
         if self._fold.completed:
             self._fold = RunFold()
-        told = self._fold.feed(event)
+        runs = self._fold.feed(envelope.event)
+        if delivery.seq < self._after or (delivery.lasting and delivery.seq == self._after):
+            return []
+        # Only the last of them has an id: a reader that is cut off between two gets both again.
+        ids = [""] * len(runs)
+        if runs and delivery.lasting:
+            ids[-1] = f"{delivery.seq}.{envelope.epoch}"
         return [
-            frame(msgspec.json.encode(each), event=type(each).__name__.lower(), number=delivery.seq) for each in told
+            frame(msgspec.json.encode(each), event=type(each).__name__.lower(), cursor=name)
+            for each, name in zip(runs, ids, strict=True)
         ]
 
     def close(self) -> None:
         """No more is wanted."""
+        if self._cursor is not None:
+            self._cursor.close()
         self._subscription.close()
 
 
@@ -136,45 +189,40 @@ class RunFeed:
 )
 async def events(call: Call, query: EventsQuery) -> EventStream | Response:
     live = await call.session()
-    after = _cursor(call, query)
+    after, epoch = _cursor(call, query)
     if not query.follow:
-        page = await read_page(call, live, after, query)
+        page = await read_page(call, live, after, epoch, query)
         return Response(msgspec.json.encode(page), media_type=JSON)
     if query.view == "runs":
-        return EventStream(call, RunFeed(live.subscribe(0)))
-    return EventStream(call, open_feed(live, after, epoch=query.epoch))
+        return EventStream(call, RunFeed(live, after, epoch))
+    return EventStream(call, SessionFeed(live, after, epoch))
 
 
-def open_feed(live: Session, after: int, *, epoch: int | None = None) -> SessionFeed:
-    """The session from a cursor on; a cursor that it does not have is answered with a reset and the whole."""
-    view = live.view()
-    if after <= view.last_seq and (epoch is None or epoch <= view.epoch):
-        return SessionFeed(live.subscribe(after))
-    reset = Reset(session=live.id, epoch=view.epoch, last_seq=view.last_seq, asked=after)
-    return SessionFeed(live.subscribe(0), [frame(msgspec.json.encode(reset), event="reset", number=0)])
-
-
-def _cursor(call: Call, query: EventsQuery) -> int:
+def _cursor(call: Call, query: EventsQuery) -> tuple[int, int | None]:
+    """The number and the epoch of the last event that the caller has; a plain number says nothing of the epoch."""
     given = call.header("last-event-id")
     if not given:
-        return query.after or 0
-    if not given.isdecimal() or len(given) > 18:
-        raise InvalidValue("Last-Event-ID", given, "the number of an event")
-    return int(given)
+        return query.after or 0, query.epoch
+    number, dot, epoch = given.partition(".")
+    for part in (number, epoch) if dot else (number,):
+        if not part.isdecimal() or len(part) > DIGITS:
+            raise InvalidValue("Last-Event-ID", given, "the id of an event")
+    return int(number), int(epoch) if dot else None
 
 
-async def read_page(call: Call, live: Session, after: int, query: EventsQuery) -> EventsPage:
+async def read_page(call: Call, live: Session, after: int, epoch: int | None, query: EventsQuery) -> EventsPage:
     """One page of the log. Raises `CursorLost` for a cursor that it does not have."""
     view = live.view()
     if after > view.last_seq:
         raise CursorLost(live.id, after, view.last_seq, view.epoch)
-    rows = await call.api.store.read(live.id, after, query.limit, epoch=query.epoch)
+    rows = await call.api.store.read(live.id, after, query.limit, epoch=epoch if after else None)
     last = rows[-1].seq if rows else after
+    reached = _peek.decode(rows[-1].body).epoch if rows else view.epoch
     if query.view == "runs":
         bodies = _folded([row.envelope() for row in rows])
     else:
         bodies = tuple(msgspec.Raw(row.body) for row in rows)
-    return EventsPage(events=bodies, after=last, epoch=view.epoch, more=last < view.last_seq)
+    return EventsPage(events=bodies, after=last, epoch=reached, more=last < view.last_seq)
 
 
 def _folded(envelopes: Sequence[Envelope | ReadEnvelope]) -> tuple[msgspec.Raw, ...]:

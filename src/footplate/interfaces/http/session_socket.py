@@ -9,15 +9,16 @@ import msgspec
 from msgspec import Meta
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from footplate.errors import FootplateError, WrongShape
+from footplate.errors import CursorLost, FootplateError, WrongShape
 from footplate.events import commands as c
 from footplate.events.commands import Command
 from footplate.interfaces.http.call import Call
 from footplate.interfaces.http.problem import Problem, problem_of
 from footplate.interfaces.http.routing import Routes
+from footplate.interfaces.http.session_events import Reset
+from footplate.interfaces.http.wire import send_encoded
 from footplate.runtime.access import Scope
 from footplate.runtime.backend import carry_out
-from footplate.runtime.log import Subscription
 from footplate.runtime.session import Session
 from footplate.tasks import spawn
 
@@ -26,9 +27,13 @@ SURFACE = "websocket"
 
 
 class SocketQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Where to begin; the token may stand here, because a page cannot set headers of a WebSocket."""
+    """Where to begin: the number and the epoch of the last envelope that the client has, ephemeral ones included.
+
+    The token may stand here, because a page cannot set headers of a WebSocket.
+    """
 
     after: Annotated[int, Meta(ge=0)] = 0
+    epoch: Annotated[int, Meta(ge=0)] | None = None
     access_token: str = ""
 
 
@@ -37,6 +42,12 @@ class Done(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     done: str
     problem: Problem | None = None
+
+
+class ResetMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """The log does not have the client's cursor: envelopes from the beginning follow."""
+
+    reset: Reset
 
 
 @routes.socket(
@@ -49,16 +60,15 @@ async def follow(call: Call, query: SocketQuery) -> None:
     live = await call.session()
     socket = call.socket
     await socket.accept()
-    after = query.after if query.after <= live.view().last_seq else 0
-    reader = live.subscribe(after)
-    forget = call.at_end(reader.close)
-    sending = spawn(_send(socket, reader), name=f"socket of {live.id}: send", awaited=True)
+    feed = _Feed(socket, live, query)
+    forget = call.at_end(feed.close)
+    sending = spawn(feed.send(), name=f"socket of {live.id}: send", awaited=True)
     taking = spawn(_take(call, live, socket), name=f"socket of {live.id}: receive", awaited=True)
     try:
         await asyncio.wait((sending, taking), return_when=asyncio.FIRST_COMPLETED)
     finally:
         forget()
-        reader.close()
+        feed.close()
         for task in (sending, taking):
             task.cancel()
         await asyncio.wait((sending, taking))
@@ -69,9 +79,26 @@ async def follow(call: Call, query: SocketQuery) -> None:
         await socket.close(1001)
 
 
-async def _send(socket: WebSocket, reader: Subscription) -> None:
-    async for delivery in reader:
-        await socket.send_text(delivery.body.decode())
+class _Feed:
+    """The session's log as messages of the socket."""
+
+    def __init__(self, socket: WebSocket, live: Session, query: SocketQuery) -> None:
+        self._socket = socket
+        self._live = live
+        self._reader = live.subscribe(query.after, query.epoch)
+
+    async def send(self) -> None:
+        try:
+            await self._reader.check()
+        except CursorLost as lost:
+            self._reader.close()
+            self._reader = self._live.subscribe(0)
+            await send_encoded(self._socket, msgspec.json.encode(ResetMessage(reset=Reset.of(lost))))
+        async for delivery in self._reader:
+            await send_encoded(self._socket, delivery.body)
+
+    def close(self) -> None:
+        self._reader.close()
 
 
 async def _take(call: Call, live: Session, socket: WebSocket) -> None:
@@ -86,7 +113,7 @@ async def _take(call: Call, live: Session, socket: WebSocket) -> None:
             done = Done(done=key)
         except FootplateError as problem:
             done = Done(done=key, problem=problem_of(problem))
-        await socket.send_text(msgspec.json.encode(done).decode())
+        await send_encoded(socket, msgspec.json.encode(done))
 
 
 _decoder: msgspec.json.Decoder[Command] = msgspec.json.Decoder(Command)

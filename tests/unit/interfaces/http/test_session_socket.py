@@ -17,8 +17,10 @@ from tests.unit.interfaces.http.served import TOKEN, Served
 
 
 @asynccontextmanager
-async def _socket(served: Served, session: str, token: str = TOKEN, after: int = 0) -> AsyncIterator[ClientConnection]:
-    url = f"{served.url.replace('http', 'ws')}/api/sessions/{session}/ws?access_token={token}&after={after}"
+async def _socket(
+    served: Served, session: str, token: str = TOKEN, cursor: str = "after=0"
+) -> AsyncIterator[ClientConnection]:
+    url = f"{served.url.replace('http', 'ws')}/api/sessions/{session}/ws?access_token={token}&{cursor}"
     async with connect(url, proxy=None) as made:
         yield made
 
@@ -48,8 +50,29 @@ async def test_commands_go_in_and_events_come_out(served: Served, client: httpx.
         answered = await _until(socket, "type", "RequestAnswered")
         assert (answered["event"]["by"], answered["event"]["surface"]) == ("operator", "websocket")
         ended = await _until(socket, "type", "TurnEnded")
-    async with _socket(served, session, after=ended["seq"] - 1) as socket:
+    async with _socket(served, session, cursor=f"after={ended['seq'] - 1}&epoch=1") as socket:
         assert json.loads(await socket.recv())["event"]["type"] == "TurnEnded"
+
+
+async def test_a_cursor_that_the_log_does_not_have_is_reset(served: Served, client: httpx.AsyncClient) -> None:
+    session = await _session(served, client)
+    for cursor in ("after=4711", "after=1&epoch=9"):
+        async with _socket(served, session, cursor=cursor) as socket:
+            told = [json.loads(await socket.recv()) for _ in range(2)]
+        assert told[0]["reset"]["asked"] == int(cursor.partition("=")[2].partition("&")[0])
+        assert (told[1]["seq"], told[1]["event"]["type"]) == (1, "SessionOpened")
+
+
+async def test_any_envelope_is_a_cursor_also_an_ephemeral_one(served: Served, client: httpx.AsyncClient) -> None:
+    session = await _session(served, client)
+    async with _socket(served, session) as socket:
+        await socket.send(_command("SendPrompt", prompt="p1", content=[{"type": "text", "text": "hang"}]))
+        delta = await _until(socket, "type", "MessageDelta")
+    await post(client, f"/api/sessions/{session}/interrupt", 202)
+    async with _socket(served, session, cursor=f"after={delta['seq']}&epoch={delta.get('epoch', 1)}") as socket:
+        while (told := json.loads(await socket.recv()))["event"]["type"] == "MessageDelta":
+            assert told["seq"] == delta["seq"]
+    assert told["seq"] == delta["seq"] + 1
 
 
 async def test_a_command_that_cannot_be_is_answered_with_a_problem(served: Served, client: httpx.AsyncClient) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 
 import httpx
 import pytest
 
+from footplate.store.memory import MemoryStore
 from tests.unit.interfaces.http.reading import Json, get, post, run_turn, stream
-from tests.unit.interfaces.http.served import Served
+from tests.unit.interfaces.http.served import Served, serve
 
 
 @pytest.fixture
@@ -26,8 +28,11 @@ async def test_a_prompt_is_accepted_and_its_turn_is_read_from_the_stream(
     told = await run_turn(client, session, "hello")
     assert told[-1].data["event"]["ok"] is True
     assert told[-1].data["event"]["answer"] == "mock: hello"
-    numbers = [int(each.id) for each in told]
+    numbers = [each.data["seq"] for each in told]
     assert numbers == sorted(numbers)
+    assert [each.id for each in told] == [
+        "" if each.event == "MessageDelta" else f"{each.data['seq']}.{each.data.get('epoch', 1)}" for each in told
+    ]
     view = await get(client, f"/api/sessions/{session}")
     assert (view["id"], view["usage"]["turns"]) == (session, 1)
     assert view["engine_session_id"]
@@ -41,8 +46,8 @@ async def test_a_stream_goes_on_from_the_last_event_that_was_seen(client: httpx.
     assert durable == list(range(1, page["after"] + 1))
     middle = durable[len(durable) // 2]
     async with stream(client, f"/api/sessions/{session}/events", **{"last-event-id": str(middle)}) as events:
-        rest = await events.until(lambda told: int(told.id) == durable[-1])
-    assert [int(each.id) for each in rest] == list(range(middle + 1, durable[-1] + 1))
+        rest = await events.until(lambda told: told.data["seq"] == durable[-1])
+    assert [each.id for each in rest] == [f"{number}.1" for number in range(middle + 1, durable[-1] + 1)]
     assert rest[0].data == page["events"][middle]
 
 
@@ -57,6 +62,38 @@ async def test_a_cursor_that_the_log_does_not_have_is_reset_in_so_many_words(
     assert lost["type"] == "urn:sandbox-agent:error:cursor_lost"
     bad = await client.get(f"/api/sessions/{session}/events", headers={"last-event-id": "x"})
     assert bad.status_code == 400
+
+
+async def test_a_reader_that_has_events_which_a_power_cut_removed_is_reset(tmp_path: Path) -> None:
+    store = MemoryStore()
+    async with serve(tmp_path, store=store) as served, served.client() as client:
+        session = (await post(client, "/api/sessions", 201, engine="mock", cwd=str(served.work)))["id"]
+        await run_turn(client, session, "one")
+    async with serve(tmp_path, store=store) as served, served.client() as client:
+        await run_turn(client, session, "two")
+        page = await get(client, f"/api/sessions/{session}/events", follow=0)
+        last, epoch = page["events"][-1]["seq"], page["events"][-1]["epoch"]
+        assert (page["after"], page["epoch"], epoch > 1) == (last, epoch, True)
+        older = next(each for each in page["events"] if each["event"]["type"] == "TurnEnded")
+        # the same number in the first epoch: what a reader has that was connected before the power was cut
+        for cursor in (f"{last}.1", f"{last - 1}.1", f"{last + 7}.{epoch}"):
+            async with stream(client, f"/api/sessions/{session}/events", **{"last-event-id": cursor}) as events:
+                told = await events.until_event("SessionOpened")
+            assert [each.event for each in told] == ["reset", "SessionOpened"]
+            assert (told[0].id, told[0].data["asked"]) == ("0", int(cursor.partition(".")[0]))
+            number, _, seen = cursor.partition(".")
+            lost = await get(client, f"/api/sessions/{session}/events", 410, follow=0, after=number, epoch=seen)
+            assert lost["type"].endswith("cursor_lost")
+        async with stream(client, f"/api/sessions/{session}/events?after={last}&epoch=1&view=runs") as events:
+            told = await events.until_event("completed")
+        assert [each.event for each in told[:2]] == ["reset", "started"]
+        for cursor in (f"{older['seq']}.1", str(last - 1), f"{last - 1}.{epoch}"):
+            async with stream(client, f"/api/sessions/{session}/events", **{"last-event-id": cursor}) as events:
+                rest = await events.until(lambda told: told.data["seq"] == last)
+            assert rest[0].data["seq"] == int(cursor.partition(".")[0]) + 1
+        empty = await get(client, f"/api/sessions/{session}/events", follow=0, after=last, epoch=epoch)
+        assert (empty["events"], empty["after"], empty["epoch"]) == ([], last, epoch)
+    await store.close()
 
 
 async def test_who_joins_in_the_middle_of_a_sentence_gets_it_whole(client: httpx.AsyncClient, session: str) -> None:
@@ -82,6 +119,10 @@ async def test_the_short_story_of_a_session_is_started_action_completed(
     assert told[-1].data["ok"] is True
     page = await get(client, f"/api/sessions/{session}/events", follow=0, view="runs")
     assert page["events"][-1]["answer"] == told[-1].data["answer"]
+    middle = next(place for place, each in enumerate(told) if each.event == "action" and each.id)
+    async with stream(client, f"/api/sessions/{session}/events?view=runs", **{"last-event-id": told[middle].id}) as on:
+        rest = await on.until_event("completed")
+    assert [each.data for each in rest] == [each.data for each in told[middle + 1 :]]
 
 
 async def test_messages_wait_in_line_and_can_be_moved_and_taken_back(client: httpx.AsyncClient, session: str) -> None:

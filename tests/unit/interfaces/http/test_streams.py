@@ -25,7 +25,7 @@ from tests.unit.interfaces.http.served import TOKEN, serve
 
 
 def test_an_event_on_the_wire_has_its_name_its_number_and_one_line_of_data() -> None:
-    assert frame(b'{"a":1}', event="message", number=7) == b'event: message\nid: 7\ndata: {"a":1}\n\n'
+    assert frame(b'{"a":1}', event="message", cursor=7) == b'event: message\nid: 7\ndata: {"a":1}\n\n'
     assert frame(b"1") == b"data: 1\n\n"
 
 
@@ -95,7 +95,7 @@ async def test_a_silent_stream_says_that_it_lives_and_ends_with_the_server(tmp_p
             reader, writer = await _connect(listening.url)
             async with asyncio.timeout(30):
                 await reader.readuntil(b": heartbeat\n\n")
-                fan.publish(frame(b"1", number=1))
+                fan.publish(frame(b"1", cursor=1))
                 await reader.readuntil(b"data: 1\n\n")
                 assert served.api.meters.streams == 1
                 listening.stop()
