@@ -16,6 +16,8 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Final
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -41,6 +43,15 @@ from footplate.store.values import Encoded, Lease
 
 RETRY_S = 0.2
 """Between two tries to store what the store refused."""
+SHARED_BYTES: Final = 256 * 1024
+"""From this size on an event is looked for among those that other readers hold."""
+
+
+class Large:
+    """The bytes of a large event, found again by other readers for as long as one holds them."""
+
+    def __init__(self, body: bytes) -> None:
+        self.body = body
 
 
 class Delivery(msgspec.Struct, frozen=True, gc=False):
@@ -56,6 +67,7 @@ class Delivery(msgspec.Struct, frozen=True, gc=False):
     lasting: bool = True
     wired: bytes = b""
     """The bytes on the wire, made by its first reader for all others."""
+    large: Large | None = None
 
     def envelope(self) -> Envelope | ReadEnvelope:
         """The envelope, decoded when it came from the store."""
@@ -159,7 +171,7 @@ class Subscription:
         self._epoch = None
         for row in rows:
             if row.seq <= self._log.last_seq:
-                self._waiting.append(Delivery(row.seq, row.body))
+                self._waiting.append(log.share(row.seq, row.body))
                 self._size += len(row.body)
 
 
@@ -183,6 +195,7 @@ class SessionLog:
         self._surroundings = surroundings
         self.page_rows = surroundings.bounds.page_rows
         self._readers: dict[Subscription, None] = {}
+        self._shared: WeakValueDictionary[int, Large] = WeakValueDictionary()
         self.watch: Callable[[Sequence[Envelope]], None] | None = None
         """Called with every lasting event once it is stored: for readers of all sessions."""
 
@@ -222,6 +235,15 @@ class SessionLog:
         reader = Subscription(self, after, epoch, self._surroundings.bounds.reader_bytes)
         self._readers[reader] = None
         return reader
+
+    def share(self, seq: int, body: bytes) -> Delivery:
+        """A stored event for one reader; of a large one all readers that are being given it hold one copy."""
+        if len(body) < SHARED_BYTES:
+            return Delivery(seq, body)
+        found = self._shared.get(seq)
+        if found is None:
+            found = self._shared[seq] = Large(body)
+        return Delivery(seq, found.body, large=found)
 
     @property
     def readers(self) -> int:

@@ -106,6 +106,8 @@ class SessionFeed:
     def __init__(self, live: Session, after: int, epoch: int | None) -> None:
         self._live = live
         self._subscription = live.subscribe(after, epoch)
+        self._written: Sequence[Delivery] = ()
+        """What is being written: as long as one stream holds a large event, others share it (`SessionLog.share`)."""
 
     async def next(self) -> Sequence[bytes]:
         """The chunks that are ready."""
@@ -117,8 +119,8 @@ class SessionFeed:
             return (reset_chunk(lost),)
         if delivery is None:
             return ()
-        waiting = self._subscription.ready()
-        return [chunk for each in (delivery, *waiting) for chunk in event_chunks(each)]
+        self._written = (delivery, *self._subscription.ready())
+        return [chunk for each in self._written for chunk in event_chunks(each)]
 
     def close(self) -> None:
         """No more is wanted."""
