@@ -72,7 +72,7 @@ class _Visit:
         self._writer.close()
 
     def _keep(self, work: Coroutine[None, None, None], name: str) -> asyncio.Task[None]:
-        task = spawn(work, name=name)
+        task = spawn(work, name=name, awaited=True)
         self._work.add(task)
         task.add_done_callback(self._over)
         return task

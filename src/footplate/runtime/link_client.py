@@ -41,7 +41,7 @@ class LinkBackend:
         self._streams: dict[int, asyncio.Queue[_Item]] = {}
         self._pid = 0
         self._lost: LinkLost | None = None
-        self._task = spawn(self._read(), name="link")
+        self._task = spawn(self._read(), name="link", on_failure=self._broke)
 
     @classmethod
     @asynccontextmanager
@@ -161,6 +161,9 @@ class LinkBackend:
         except msgspec.DecodeError as problem:
             reason = f"it said something that cannot be read ({problem})"
         self._lose(LinkLost(self.owner, reason))
+
+    def _broke(self, problem: BaseException) -> None:
+        self._lose(LinkLost(self.owner, f"what it sent cannot be read ({type(problem).__name__}: {problem})"))
 
     def _take(self, answer: w.Answer) -> None:
         match answer:

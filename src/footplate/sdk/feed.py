@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import aclosing
 from weakref import WeakSet
 
-from footplate.errors import CursorLost, FootplateError
+from footplate.errors import CursorLost, FootplateError, ProtocolError
 from footplate.events.codec import ReadEnvelope
 from footplate.events.ids import SessionId, TurnId
 from footplate.events.model import TurnEnded
@@ -89,7 +89,7 @@ class Feed:
                 return
             detail = await self._wire.get(f"/api/sessions/{self._session}", SessionDetail)
             self._reducer = SessionReducer(detail.view())
-            self._task = spawn(self._read(), name=f"events of {self._session}")
+            self._task = spawn(self._read(), name=f"events of {self._session}", on_failure=self._broke)
 
     def listen(self, listener: Listener) -> Callable[[], None]:
         """Call the listener with each event; what is returned ends that."""
@@ -127,6 +127,10 @@ class Feed:
             except FootplateError as problem:
                 self._end(problem)
                 return
+
+    def _broke(self, problem: BaseException) -> None:
+        """The reading has failed, perhaps in a listener: nobody waits for what will not come."""
+        self._end(ProtocolError(self._wire.url, f"the events are read no more: {type(problem).__name__}: {problem}"))
 
     def _take(self, envelope: ReadEnvelope) -> None:
         if not self._reducer.apply(envelope):

@@ -95,7 +95,12 @@ class JoinedDesk:
                     await send([line])
         except ConnectionError as problem:
             reason = problem.strerror or str(problem)
-        self.lost.set_result(str(LinkLost(self._owner, reason)))
+        except Exception as problem:
+            reason = f"what it sent cannot be handed on ({type(problem).__name__}: {problem})"
+            raise
+        finally:
+            if not self.lost.done():
+                self.lost.set_result(str(LinkLost(self._owner, reason)))
 
 
 class Reception:

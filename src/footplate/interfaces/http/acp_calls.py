@@ -119,10 +119,12 @@ class TapeFeed:
 
     def __init__(self, reader: TapeReader) -> None:
         self._reader = reader
+        self._batch: Batch | None = None
+        """What is being written: as long as one stream holds it, others at the same place share it."""
 
     async def next(self) -> Sequence[Chunk]:
         """What is ready."""
-        found = await self._reader.next()
+        self._batch = found = await self._reader.next()
         if found is None:
             return ()
         if not found.wire:

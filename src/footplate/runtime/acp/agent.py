@@ -24,7 +24,7 @@ from footplate.runtime.acp.vendor import EXTENSIONS
 from footplate.runtime.hub import Hub
 from footplate.runtime.services import Services
 from footplate.store.values import RequestFilter
-from footplate.tasks import spawn
+from footplate.tasks import Tasks
 
 BROKEN = Failure(jsonrpc.INTERNAL_ERROR, "Internal error: something of ours broke; the log says what")
 log = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ class AcpAgent:
         self._client = Client(send)
         self._room = Room(hub, services, engine, self._client, manner or Manner())
         self._lanes: dict[str, asyncio.Lock] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Tasks()
 
     async def receive(self, message: bytes) -> None:
         """Take one message of the client. Its answer, where it has one, comes by `send`."""
@@ -52,10 +52,7 @@ class AcpAgent:
 
     async def close(self) -> None:
         """The client is gone. The sessions go on; what it was asked can be answered elsewhere."""
-        for task in self._tasks:
-            task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks)
+        await self._tasks.cancel()
         await self._room.close()
 
     # ----------------------------------------------------------------------------------------- dispatch
@@ -75,14 +72,7 @@ class AcpAgent:
                 await self._client.write([failure.frame(None)])
 
     def _start(self, work: Coroutine[None, None, None]) -> None:
-        task = spawn(work, name="acp call")
-        self._tasks.add(task)
-        task.add_done_callback(self._done)
-
-    def _done(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and task.exception() is not None:
-            log.error("an ACP call broke", exc_info=task.exception())
+        self._tasks.spawn(work, name="acp call")
 
     def _lane(self, envelope: Envelope) -> asyncio.Lock:
         """What is asked of one session is done one after the other; the rest at once."""

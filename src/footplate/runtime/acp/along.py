@@ -35,7 +35,7 @@ class Along:
         self._wanted = wanted
         self._lines: asyncio.Queue[bytes] = asyncio.Queue()
         self._stop: Callable[[], None] | None = None
-        self._pump = spawn(self._hand_on(), name=f"raw messages {name}")
+        self._pump = spawn(self._hand_on(), name=f"raw messages {name}", on_failure=lambda _: self._leave())
 
     def follow(self, taps: Taps, session: SessionId) -> None:
         """Read along with the session's agent, from here on."""
@@ -43,10 +43,14 @@ class Along:
 
     async def close(self) -> None:
         """Read no further."""
-        if self._stop is not None:
-            self._stop()
+        self._leave()
         self._pump.cancel()
         await asyncio.wait((self._pump,))
+
+    def _leave(self) -> None:
+        """Have no more lines queued."""
+        if self._stop is not None:
+            self._stop()
 
     async def _hand_on(self) -> None:
         while True:

@@ -22,6 +22,7 @@ from footplate.runtime.acp.room import session_of
 from footplate.runtime.acp.tape import Message, Tape
 
 CANCEL: Final = "$/cancel_request"
+INTERNAL: Final = Failure(jsonrpc.INTERNAL_ERROR, "Internal error; see the server log", {"kind": "internal"})
 
 
 class Backend(Protocol):
@@ -71,6 +72,8 @@ class Connection:
         self._waiting: dict[RpcId, Waiting] = {}
         self._asked: set[RpcId] = set()
         self._numbers = 0
+        self.broken = False
+        """Whether its messages could not be stored: it is over, and the next message of a client opens it again."""
         self.opened_at = time.monotonic()
         self._active_at = asyncio.get_running_loop().time()
 
@@ -159,11 +162,25 @@ class Connection:
                 messages.append(Message(body, waiting.stream))
             settled.append((waiting, body, len(messages), envelope.error is not None))
         self._active_at = asyncio.get_running_loop().time()
-        before = self.tape.last
-        await self.tape.write(messages)
-        for waiting, body, place, failed in settled:
+        last = self.tape.last
+        try:
+            last = await self.tape.write(messages)
+        except Exception as problem:
+            self._break(failure_of(problem) if isinstance(problem, FootplateError) else INTERNAL)
+            raise
+        finally:
+            for waiting, body, place, failed in settled:
+                if not waiting.answer.done():
+                    waiting.answer.set_result(Answer(body, last - len(messages) + place, failed))
+
+    def _break(self, failure: Failure) -> None:
+        """Messages are lost to the readers: end their streams and answer every caller, rather than go on with a gap."""
+        self.broken = True
+        self.tape.close()
+        for waiting in self._waiting.values():
             if not waiting.answer.done():
-                waiting.answer.set_result(Answer(body, before + place, failed))
+                waiting.answer.set_result(Answer(failure.frame(waiting.rpc_id).strip(), self.tape.last, failed=True))
+        self._waiting.clear()
 
     async def lose(self, failure: Failure) -> None:
         """The agent is gone: every request that waits is answered so."""

@@ -148,8 +148,11 @@ class Connections:
 
     async def _find(self, name: str) -> Connection | None:
         live = self._live.get(name)
-        if live is not None:
+        if live is not None and not live.broken:
             return live
+        if live is not None:
+            del self._live[name]
+            await live.close()
         document = await self._documents.get(name)
         if document is None or _is_forgotten(document):
             return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final, Literal
 
 import msgspec
@@ -53,7 +54,8 @@ class Guests:
 
         async def send(frames: Sequence[bytes]) -> None:
             writer.writelines(frames)
-            await writer.drain()
+            with suppress(ConnectionError):  # the editor is gone: so is its input, which ends the visit
+                await writer.drain()
 
         welcome = Welcome(pid=os.getpid(), role=self._role)
         try:

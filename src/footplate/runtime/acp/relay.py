@@ -91,6 +91,16 @@ class Relay:
         return build_environment(self._services.environ, allow=given.env_pass, extra=dict(given.env))
 
     async def _read(self, process: Process) -> None:
+        try:
+            await self._hand_on(process)
+        except Exception as problem:
+            self._process = None
+            await process.end(close_wait=0.0)
+            words = f"the agent {self._name} was ended: {type(problem).__name__}: {problem}"
+            await self._lost(Failure(jsonrpc.INTERNAL_ERROR, words, {"kind": "internal"}))
+            raise
+
+    async def _hand_on(self, process: Process) -> None:
         while (block := await process.read()) is not None:
             frames = [_checked(line) for line in block.lines.split(b"\n") if line.strip()]
             frames += [_invalid(f"a line of {long.size} bytes", long.head) for long in block.oversize]

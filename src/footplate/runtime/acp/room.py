@@ -73,7 +73,7 @@ class Room:
     async def seat(self, session: str) -> Seat:
         """The session as this client has it; one that it names for the first time is taken up where it stands."""
         found = self.seats.get(self.known(session))
-        if found is None:
+        if found is None or found.ended:
             live = await self.hub.get(self.known(session))
             found = await self.take_seat(live, after=live.view().last_seq)
         return found

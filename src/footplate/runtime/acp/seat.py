@@ -82,6 +82,11 @@ class Seat:
         self._subscription = session.subscribe(after)
         self._pump = spawn(self._write_on(), name=f"acp seat {session.id}")
 
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more of the session will be written."""
+        return self._pump.done()
+
     # ------------------------------------------------------------------------------------------- asking
 
     async def prompt(self, rpc_id: RpcId, content: tuple[ContentBlock, ...], prompt: PromptId) -> None:
@@ -91,7 +96,7 @@ class Seat:
         try:
             await self.session.prompt(content, key=prompt)
         except BaseException:
-            del self.prompts[prompt]
+            self.prompts.pop(prompt, None)
             raise
 
     async def cancel(self) -> None:
@@ -224,8 +229,13 @@ class Seat:
         try:
             async for delivery in self._subscription:
                 await self._write([delivery, *self._subscription.ready()])
-            await self._client.write(self._over())
+            await self._client.write(self._over(f"session {self.session.id} was closed", "closed"))
+        except Exception:
+            # Nothing more of the session reaches the client: a caller that waits must not wait for ever.
+            await self._client.write(self._over("Internal error; see the server log", "internal"))
+            raise
         finally:
+            self._subscription.close()
             self._wake_waiters(upto=None)
 
     async def _write(self, deliveries: list[Delivery]) -> None:
@@ -306,9 +316,9 @@ class Seat:
             answer = Failure(jsonrpc.INTERNAL_ERROR, f"{WITHDRAWN}: {event.reason}", {"errorKind": "withdrawn"})
         return [answer.frame(rpc_id) if isinstance(answer, Failure) else jsonrpc.encode_response(rpc_id, answer)]
 
-    def _over(self) -> list[bytes]:
-        """The session takes nothing more: whoever still waits for an answer gets one."""
-        gone = Failure(jsonrpc.INTERNAL_ERROR, f"session {self.session.id} was closed", {"errorKind": "closed"})
+    def _over(self, reason: str, kind: str) -> list[bytes]:
+        """The errors for the prompts that wait for an answer."""
+        gone = Failure(jsonrpc.INTERNAL_ERROR, reason, {"errorKind": kind})
         frames = [gone.frame(rpc_id) for rpc_id in self.prompts.values()]
         self.prompts.clear()
         return frames

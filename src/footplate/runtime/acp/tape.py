@@ -12,6 +12,7 @@ import asyncio
 from collections import deque
 from collections.abc import Sequence
 from typing import Final
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -40,7 +41,7 @@ class Gap(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     last: int = msgspec.field(name="to")
 
 
-class Batch(msgspec.Struct, gc=False):
+class Batch(msgspec.Struct, weakref=True):
     """What a reader is given at once, in order. `wire` belongs to whoever sends it: what it has made of it."""
 
     messages: Sequence[Sent]
@@ -70,6 +71,8 @@ class Tape:
         self._readers: set[TapeReader] = set()
         self._left: dict[str | None, int] = {}
         self._delivery: set[asyncio.Event] = set()
+        self._turn = asyncio.Lock()
+        self._read_batches: WeakValueDictionary[int, Batch] = WeakValueDictionary()
 
     @classmethod
     async def open(cls, journal: Journal) -> Tape:
@@ -78,10 +81,18 @@ class Tape:
 
     async def write(self, messages: Sequence[Message]) -> int:
         """Keep the messages for good and give them to every reader; the number of the last."""
-        if self.closed or not messages:
-            return self.last
-        first = self.last + 1
+        async with self._turn:
+            if self.closed or not messages:
+                return self.last
+            return await self._write(messages)
+
+    async def _write(self, messages: Sequence[Message]) -> int:
         last = await self._journal.append([_packed(each) for each in messages])
+        first = last - len(messages) + 1
+        if first != self.last + 1:
+            # A write whose caller was cancelled is in the journal all the same: readers get it from there.
+            self._kept.clear()
+            self._size = 0
         for number, message in enumerate(messages, first):
             self._kept.append(Sent(number, message.stream, message.body))
             self._size += len(message.body)
@@ -112,9 +123,7 @@ class Tape:
         if after > self.last:
             return Batch((), Gap(first=self.last + 1, last=after))
         if not self._kept or after < self._kept[0].number - 1:
-            page = await self._journal.read(after)
-            lost = Gap(first=page.lost[0], last=page.lost[1]) if page.lost is not None else None
-            return Batch([_unpacked(entry.number, entry.body) for entry in page.entries], lost)
+            return await self._read_on(after)
         shared = self._shared
         if shared.last != self.last:
             shared = self._shared = _Shared(self.last)
@@ -123,6 +132,17 @@ class Tape:
             found = Batch([self._kept[place] for place in range(after - self.last, 0)])
             if len(self._readers) > 1 and len(shared.batches) < SHARED:
                 shared.batches[after] = found
+        return found
+
+    async def _read_on(self, after: int) -> Batch:
+        """A page of the journal; readers that are at the same place at the same time share it."""
+        found = self._read_batches.get(after)
+        if found is None:
+            page = await self._journal.read(after)
+            lost = Gap(first=page.lost[0], last=page.lost[1]) if page.lost is not None else None
+            found = Batch([_unpacked(entry.number, entry.body) for entry in page.entries], lost)
+            if found.messages:
+                self._read_batches[after] = found
         return found
 
     async def delivered(self, number: int, patience: float = FLUSH_S) -> None:

@@ -70,7 +70,12 @@ class _Streams:
     def open(self, path: str, headers: Mapping[str, str], *, name: str = "") -> None:
         """Read a stream from its beginning on, unless it is read already."""
         if name not in self._tasks:
-            self._tasks[name] = spawn(self._read(path, headers), name=f"stream {path} {name}")
+            self._tasks[name] = spawn(
+                self._read(path, headers), name=f"stream {path} {name}", on_failure=lambda each: self._broke(path, each)
+            )
+
+    def _broke(self, path: str, problem: BaseException) -> None:
+        self._lost(ProtocolError(path, f"the stream is read no more: {type(problem).__name__}: {problem}"))
 
     async def _read(self, path: str, headers: Mapping[str, str]) -> None:
         try:
@@ -206,11 +211,14 @@ class SocketDoor:
         """Send one message; the first one opens the connection."""
         if self._socket is None:
             self._socket = await self._connect()
-            self._reading = spawn(self._read(self._socket), name="acp socket")
+            self._reading = spawn(self._read(self._socket), name="acp socket", on_failure=self._broke)
         try:
             await self._socket.send(message.decode())
         except ConnectionClosed as problem:
             raise ServiceUnreachable(self._wire.url, str(problem)) from None
+
+    def _broke(self, problem: BaseException) -> None:
+        self._lost(ProtocolError(self._wire.url, f"the socket is read no more: {type(problem).__name__}: {problem}"))
 
     async def _connect(self) -> ClientConnection:
         url = self._wire.socket_url(self._path)

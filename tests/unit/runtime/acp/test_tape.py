@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 
 from footplate.runtime.acp import tape as tapes
 from footplate.runtime.acp.tape import Batch, Gap, Message, Tape, TapeReader
 from footplate.store.memory import MemoryStore
+from footplate.store.memory_journal import MemoryJournal
+from footplate.tasks import Tasks
 
 DEADLINE_S = 30
 
@@ -94,4 +97,70 @@ async def test_a_tape_that_is_closed_ends_its_readers_when_they_have_everything(
     tape.close()
     assert told(await given(reader)) == [(1, b"a")]
     assert await reader.next() is None
+    reader.close()
+
+
+class SlowJournal(MemoryJournal):
+    """Entries are stored at once; who appends is told when the test says so."""
+
+    go_on: asyncio.Event
+
+    async def append(self, bodies: Sequence[bytes], *, durable: bool = False) -> int:
+        last = await super().append(bodies, durable=durable)
+        await self.go_on.wait()
+        return last
+
+
+class SlowStore(MemoryStore):
+    """A store of such journals."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.go_on = asyncio.Event()
+        self.go_on.set()
+
+    def journal(self, name: str) -> MemoryJournal:
+        made = super().journal(name)
+        made.__class__ = SlowJournal
+        made.go_on = self.go_on  # type: ignore[attr-defined]
+        return made
+
+
+async def test_writes_at_the_same_time_have_numbers_of_their_own() -> None:
+    store = SlowStore()
+    tape = await Tape.open(store.journal("acp/test"))
+    reader = tape.reader(0)
+    store.go_on.clear()
+    tasks = Tasks()
+    for text in ("a", "b", "c"):
+        tasks.spawn(say(tape, text), name=text)
+    await asyncio.sleep(0)
+    store.go_on.set()
+    await tasks.wait()
+    seen: list[tuple[int, bytes]] = []
+    while len(seen) < 3:
+        seen += told(await given(reader))
+    assert seen == [(1, b"a"), (2, b"b"), (3, b"c")]
+    reader.close()
+
+
+async def test_a_write_whose_caller_was_cancelled_leaves_no_hole() -> None:
+    """It is in the journal, as a store promises; the number after it is not given out twice."""
+    store = SlowStore()
+    tape = await Tape.open(store.journal("acp/test"))
+    await say(tape, "a")
+    reader = tape.reader(0)
+    assert told(await given(reader)) == [(1, b"a")]
+    store.go_on.clear()
+    tasks = Tasks()
+    tasks.spawn(say(tape, "b"), name="b")
+    await asyncio.sleep(0)
+    await tasks.cancel()
+    store.go_on.set()
+    await say(tape, "c")
+    seen: list[tuple[int, bytes]] = []
+    while len(seen) < 2:
+        seen += told(await given(reader))
+    assert seen == [(2, b"b"), (3, b"c")]
+    assert told(await given(tape.replay())) == [(1, b"a"), (2, b"b"), (3, b"c")]
     reader.close()

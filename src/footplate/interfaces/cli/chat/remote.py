@@ -90,6 +90,10 @@ class Line:
             reason = f"it said something that cannot be read ({problem})"
         self._lose(LinkLost(self._where, reason))
 
+    def broke(self, problem: BaseException) -> None:
+        """The reading has failed: nothing more will come."""
+        self._lose(LinkLost(self._where, f"what it sent cannot be read ({type(problem).__name__}: {problem})"))
+
     def _lose(self, lost: LinkLost) -> None:
         self.closed = True
         self._bodies.put_nowait(lost)
@@ -207,7 +211,7 @@ class RemoteBackend:
     async def _dial(self, session: SessionId, after: int) -> Line:
         socket = await self._stack.enter_async_context(self._client.socket(f"{_path(session)}/ws?after={after}"))
         line = Line(socket, self.owner)
-        self._stack.push_async_callback(_end, spawn(line.read(), name=f"line to {session}"))
+        self._stack.push_async_callback(_end, spawn(line.read(), name=f"line to {session}", on_failure=line.broke))
         return line
 
 
