@@ -112,6 +112,13 @@ class Projections(Protocol):
     ) -> Page[SessionRow]:
         """The sessions, the latest active first."""
 
+    async def unfinished(self, *, after: str | None = None, limit: int = LIST_LIMIT) -> Page[SessionRow]:
+        """Sessions that a service which starts must open, in no particular order.
+
+        One that is not closed and has an attached engine, a turn without an open request, an answer that was not
+        applied, a waiting prompt, or a time until which it is parked. What it costs depends on their number alone.
+        """
+
     async def request(self, session: SessionId, request: RequestId) -> RequestRow | None:
         """The row of a request, whatever became of it."""
 

@@ -36,6 +36,13 @@ class MemoryProjections:
             found = [row for row in found if _session_mark(row) < end]
         return make_page(found, limit, lambda row: write_mark(_session_mark(row)))
 
+    async def unfinished(self, *, after: str | None = None, limit: int = LIST_LIMIT) -> Page[SessionRow]:
+        """Sessions that a service which starts must open."""
+        check_limit(limit)
+        rows = sorted((folding.index.session for folding in self._foldings()), key=lambda row: row.session)
+        found = [row for row in rows if row.unfinished and row.session > (after or "")]
+        return make_page(found, limit, lambda row: row.session)
+
     async def request(self, session: SessionId, request: RequestId) -> RequestRow | None:
         """The row of a request, whatever became of it."""
         found = await self.requests(RequestFilter(session=session, request=request), limit=1)

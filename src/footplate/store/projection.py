@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from footplate.events import model as m
 from footplate.events.codec import ReadEnvelope
-from footplate.events.ids import EngineSessionId, RequestId, SessionId, TurnId
+from footplate.events.ids import EngineSessionId, PromptId, RequestId, SessionId, TurnId
 from footplate.events.model import Envelope, SessionState, WaitingFor
 from footplate.events.requests import RequestKind, RequestState
 
@@ -45,6 +45,9 @@ class SessionRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     turns: int = 0
     cost_usd: float | None = None
     open_requests: int = 0
+    waiting_prompts: tuple[PromptId, ...] = ()
+    unfinished: bool = False
+    """Not closed, and a service that starts has something to do for it: see `Projections.unfinished`."""
     forked_from: SessionId | None = None
     closed_reason: str = ""
 
@@ -137,6 +140,12 @@ class _Draft:
         else:
             self.pending[request.id] = request
 
+    def leave_queue(self, prompts: tuple[PromptId, ...]) -> None:
+        waiting = self.row.waiting_prompts
+        if waiting and prompts:
+            left = tuple(prompt for prompt in waiting if prompt not in prompts)
+            self.row = replace(self.row, waiting_prompts=left)
+
     def finish(self, last: Stamp) -> Change:
         row = replace(
             self.row,
@@ -145,7 +154,21 @@ class _Draft:
             updated_at=last.time,
             open_requests=sum(request.state == "open" for request in self.pending.values()),
         )
+        row = replace(row, unfinished=self._is_unfinished(row))
         return Change(Index(row, tuple(self.pending.values())), tuple(self.changed.values()))
+
+    def _is_unfinished(self, row: SessionRow) -> bool:
+        if row.state == "closed":
+            return False
+        if (
+            row.attached
+            or row.waiting_prompts
+            or row.until is not None
+            or (row.turn is not None and not row.open_requests)
+        ):
+            return True
+        # One of several requests may be answered while another is still open: that answer is to be applied.
+        return any(request.state == "answered" for request in self.pending.values())
 
 
 _Handler = Callable[[_Draft, object, Stamp], None]
@@ -189,7 +212,11 @@ def _engine_detached(draft: _Draft, _event: m.EngineDetached, _at: Stamp) -> Non
 
 
 def _state_changed(draft: _Draft, event: m.StateChanged, _at: Stamp) -> None:
-    draft.row = replace(draft.row, state=event.state, waiting_for=event.waiting_for, until=event.until)
+    """The state that follows `Parked` need not repeat until when; any other state ends the waiting."""
+    until = event.until
+    if until is None and event.state == "parked":
+        until = draft.row.until
+    draft.row = replace(draft.row, state=event.state, waiting_for=event.waiting_for, until=until)
 
 
 def _parked(draft: _Draft, event: m.Parked, _at: Stamp) -> None:
@@ -216,6 +243,7 @@ def _session_closed(draft: _Draft, event: m.SessionClosed, _at: Stamp) -> None:
 
 def _turn_started(draft: _Draft, event: m.TurnStarted, _at: Stamp) -> None:
     draft.row = replace(draft.row, turn=event.turn)
+    draft.leave_queue(event.prompts)
 
 
 def _turn_ended(draft: _Draft, event: m.TurnEnded, _at: Stamp) -> None:
@@ -228,6 +256,23 @@ def _turn_ended(draft: _Draft, event: m.TurnEnded, _at: Stamp) -> None:
         cost_usd=before.cost_usd if told is None else told + (before.cost_usd or 0.0),
         engine_session_id=event.resume.value if event.resume else before.engine_session_id,
     )
+    draft.leave_queue(event.prompts)
+
+
+def _prompt_queued(draft: _Draft, event: m.PromptQueued, _at: Stamp) -> None:
+    """A prompt that waits already is only moved."""
+    waiting = draft.row.waiting_prompts
+    if event.prompt not in waiting:
+        draft.row = replace(draft.row, waiting_prompts=(*waiting, event.prompt))
+
+
+def _prompt_left(draft: _Draft, event: m.PromptWithdrawn | m.PromptSteered, _at: Stamp) -> None:
+    draft.leave_queue((event.prompt,))
+
+
+def _user_message(draft: _Draft, event: m.UserMessage, _at: Stamp) -> None:
+    if event.prompt is not None:
+        draft.leave_queue((event.prompt,))
 
 
 # ------------------------------------------------------------------------------------------------ requests
@@ -301,6 +346,10 @@ _TABLE: dict[type, _Handler] = dict(
         _on(m.ModelChanged, _model_changed),
         _on(m.TitleChanged, _title_changed),
         _on(m.SessionClosed, _session_closed),
+        _on(m.PromptQueued, _prompt_queued),
+        _on(m.PromptWithdrawn, _prompt_left),
+        _on(m.PromptSteered, _prompt_left),
+        _on(m.UserMessage, _user_message),
         _on(m.TurnStarted, _turn_started),
         _on(m.TurnEnded, _turn_ended),
         _on(m.RequestOpened, _request_opened),

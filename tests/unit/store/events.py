@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from footplate.events import model as m
 from footplate.events.base import ResumeToken
-from footplate.events.ids import EngineSessionId, PromptId, RequestId, SessionId, TurnId
+from footplate.events.ids import EngineSessionId, MessageId, PromptId, RequestId, SessionId, TurnId
 from footplate.events.requests import Allow, Deny, Request
 from footplate.events.usage import Usage
 
+PROMPTS = st.sampled_from([PromptId("p1"), PromptId("p2")])
 REQUESTS = st.sampled_from([RequestId("r1"), RequestId("r2"), RequestId("r3")])
 TEXTS = st.sampled_from(["", "a", "Ünï ✓", 'quote " and \n line'])
 STATES = st.sampled_from(["starting", "running", "waiting", "idle", "interrupted", "failed"])
@@ -34,11 +36,16 @@ EVENTS: st.SearchStrategy[m.Event] = st.one_of(
     st.builds(m.TitleChanged, title=TEXTS),
     st.builds(m.SessionClosed, reason=TEXTS),
     st.builds(m.Parked, reason=TEXTS, until=UNTIL),
-    st.builds(m.TurnStarted, turn=st.just(TurnId("")), prompts=st.just((PromptId("p"),))),
+    st.builds(m.PromptQueued, prompt=PROMPTS, content=st.just(()), position=st.sampled_from([0, 1])),
+    st.builds(m.PromptWithdrawn, prompt=PROMPTS),
+    st.builds(m.PromptSteered, prompt=PROMPTS),
+    st.builds(m.UserMessage, message=st.just(MessageId("m")), content=st.just(()), prompt=st.none() | PROMPTS),
+    st.builds(m.TurnStarted, turn=st.just(TurnId("")), prompts=st.tuples(PROMPTS)),
     st.builds(
         m.TurnEnded,
         turn=st.just(TurnId("")),
         ok=st.booleans(),
+        prompts=st.just(()) | st.tuples(PROMPTS),
         usage=st.none() | st.builds(Usage, cost_usd=COSTS),
         resume=st.none() | st.builds(ResumeToken, engine=st.just("claude"), value=ENGINE_IDS),
     ),
@@ -65,7 +72,7 @@ def number(session: SessionId, events: list[m.Event], *, start: int = 1) -> list
             turn = TurnId(f"t{seq}")
             event = m.TurnStarted(turn=turn, prompts=given.prompts)
         elif isinstance(given, m.TurnEnded):
-            event = m.TurnEnded(turn=turn, ok=given.ok, usage=given.usage, resume=given.resume)
+            event = replace(given, turn=turn)
             turn = TurnId(f"t{seq} next")
         numbered.append(m.Envelope(seq=seq, time=1_000.0 + seq, session=session, event=event))
     return numbered

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from footplate.errors import StoreCorrupt, StoreTooNew
-from footplate.store.conformance.scene import OTHER, SESSION, notices, story
+from footplate.events import model as m
+from footplate.events.ids import EngineSessionId, PromptId, SessionId, TurnId
+from footplate.store.conformance.scene import OTHER, SESSION, envelope, notices, story
 from footplate.store.migrations.runner import MIGRATIONS, migrate
 from footplate.store.sqlite import SqliteStore
 
@@ -79,6 +81,46 @@ def test_a_file_of_another_program_is_refused(connection: sqlite3.Connection, pa
     assert tables(connection) == ["theirs"]
 
 
+async def test_a_store_of_schema_3_knows_which_sessions_have_work_left(tmp_path: Path) -> None:
+    logs: dict[str, tuple[m.Event, ...]] = {
+        "idle": (queued("p1"), m.TurnStarted(turn=TurnId("t1"), prompts=(PromptId("p1"),)), ended()),
+        "parked": (m.Parked(reason="limit", until=5_000.0), m.StateChanged(state="parked")),
+        "waiting": (queued("p1"), queued("p2"), m.PromptWithdrawn(prompt=PromptId("p1"))),
+        "attached": (m.EngineAttached(engine="claude", engine_session_id=EngineSessionId("e1")),),
+        "closed": (queued("p1"), m.SessionClosed()),
+    }
+    async with await SqliteStore.open(tmp_path) as store:
+        for name, events in logs.items():
+            session = SessionId(name)
+            await store.claim(session)
+            story = [envelope(seq, event, session=session) for seq, event in enumerate(events, 1)]
+            await store.append(session, 1, 0, story)
+        before = await store.projections.unfinished()
+        assert {row.session for row in before.items} == {"parked", "waiting", "attached"}
+    with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as connection:
+        _make_schema_3(connection)
+        for field in ("unfinished", "waiting_prompts", "until"):
+            connection.execute(
+                f"UPDATE session_rows SET row = CAST(json_remove(CAST(row AS TEXT), '$.{field}') AS BLOB)"
+            )
+    async with await SqliteStore.open(tmp_path) as store:
+        assert await store.projections.unfinished() == before
+
+
+def _make_schema_3(connection: sqlite3.Connection) -> None:
+    connection.execute("DROP INDEX sessions_unfinished")
+    connection.execute("ALTER TABLE session_rows DROP COLUMN unfinished")
+    connection.execute("PRAGMA user_version = 3")
+
+
+def queued(prompt: str) -> m.PromptQueued:
+    return m.PromptQueued(prompt=PromptId(prompt), content=())
+
+
+def ended() -> m.TurnEnded:
+    return m.TurnEnded(turn=TurnId("t1"), ok=True)
+
+
 async def test_a_store_of_schema_1_is_listed_as_it_was(tmp_path: Path) -> None:
     async with await SqliteStore.open(tmp_path) as store:
         for session in (SESSION, OTHER):
@@ -87,6 +129,7 @@ async def test_a_store_of_schema_1_is_listed_as_it_was(tmp_path: Path) -> None:
         await store.claim(OTHER)
         before = await store.projections.sessions(), await store.projections.requests()
     with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as connection:
+        _make_schema_3(connection)
         connection.execute("DROP TABLE log_ends")
         connection.execute("DROP TABLE journals_gone")
         connection.execute("PRAGMA user_version = 1")

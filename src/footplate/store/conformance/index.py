@@ -6,7 +6,8 @@ from msgspec.structs import replace
 
 from footplate.errors import InvalidValue
 from footplate.events import model as m
-from footplate.events.ids import EngineSessionId, RequestId, SessionId, TurnId
+from footplate.events.ids import EngineSessionId, PromptId, RequestId, SessionId, TurnId
+from footplate.events.requests import Allow, Request
 from footplate.events.usage import Usage
 from footplate.store.base import Store
 from footplate.store.conformance.scene import (
@@ -39,6 +40,7 @@ STORY = SessionRow(
     attached=True,
     turn=TurnId("t1"),
     open_requests=1,
+    unfinished=True,
 )
 APPLIED = RequestRow(
     id=RequestId("r1"),
@@ -140,6 +142,34 @@ class IndexConformance(Scene):
                 STORY, epoch=2, last_seq=13, updated_at=1_013.0, title="new"
             )
 
+    async def test_a_session_with_work_left_is_found_by_a_service_that_starts(self) -> None:
+        async with self.make_store(ManualClock()) as store:
+            logs = _unfinished_logs()
+            for name, events in logs.items():
+                lease = await store.claim(SessionId(name))
+                story = [envelope(seq, event, session=SessionId(name)) for seq, event in enumerate(events, 1)]
+                await store.append(SessionId(name), lease.epoch, 0, story)
+            for _ in range(2):
+                first = await store.projections.unfinished(limit=3)
+                second = await store.projections.unfinished(limit=3, after=first.after)
+                assert second.after is None
+                found = sorted(row.session for row in (*first.items, *second.items))
+                assert found == sorted(name for name in logs if name.startswith("left"))
+                await store.rebuild_projections()
+
+    async def test_a_parked_session_keeps_its_time_until_its_state_changes(self) -> None:
+        async with self.make_store(ManualClock()) as store:
+            await begin(store)
+            parked: tuple[m.Event, ...] = (m.Parked(reason="limit", until=5_000.0), m.StateChanged(state="parked"))
+            await store.append(SESSION, 1, 0, [envelope(seq, event) for seq, event in enumerate(parked, 1)])
+            row = await store.projections.session(SESSION)
+            assert row is not None
+            assert (row.state, row.until, row.unfinished) == ("parked", 5_000.0, True)
+            await store.append(SESSION, 1, 2, [envelope(3, m.StateChanged(state="idle"))])
+            row = await store.projections.session(SESSION)
+            assert row is not None
+            assert (row.until, row.unfinished) == (None, False)
+
     async def test_requests_are_listed_oldest_first_by_page_and_filter(self) -> None:
         async with self.make_store(ManualClock()) as store:
             for session in (OTHER, SESSION):
@@ -168,6 +198,31 @@ class IndexConformance(Scene):
             folding.add(story())
             assert await store.projections.session(SESSION) == folding.index.session == STORY
             assert (await store.projections.requests()).items == folding.requests == (APPLIED, OPEN)
+
+
+def _unfinished_logs() -> dict[str, tuple[m.Event, ...]]:
+    """Sessions by name: those whose names begin with `left` have work that the next service must see to."""
+    attached = m.EngineAttached(engine="claude", engine_session_id=EngineSessionId("e1"))
+    started = m.TurnStarted(turn=TurnId("t1"), prompts=(PromptId("p1"),))
+    queued = m.PromptQueued(prompt=PromptId("p1"), content=())
+    gone = m.EngineDetached(reason="killed")
+    first, second = (
+        m.RequestOpened(request=Request(id=RequestId(name), kind="permission", title="may I?")) for name in ("r1", "r2")
+    )
+    answered = m.RequestAnswered(request=RequestId("r1"), answer=Allow(), by="ann", surface="web")
+    ended = m.TurnEnded(turn=TurnId("t1"), ok=True)
+    return {
+        "left-attached": (attached,),
+        "left-in-turn": (attached, started, gone),
+        "left-answered": (attached, started, first, second, gone, answered),
+        "left-waiting": (queued,),
+        "left-parked": (m.Parked(reason="limit", until=5_000.0), m.StateChanged(state="parked")),
+        "asking": (attached, started, first, gone),
+        "begun": (queued, attached, started, ended, gone),
+        "withdrawn": (queued, m.PromptWithdrawn(prompt=PromptId("p1"))),
+        "closed": (attached, queued, m.SessionClosed()),
+        "idle": (attached, started, ended, gone, m.StateChanged(state="idle")),
+    }
 
 
 async def _five_sessions(store: Store) -> list[SessionId]:

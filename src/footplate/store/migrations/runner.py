@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from footplate.errors import StoreCorrupt, StoreTooNew
-from footplate.store.migrations import m0001_first, m0002_log_ends, m0003_journals_gone
+from footplate.store.migrations import m0001_first, m0002_log_ends, m0003_journals_gone, m0004_unfinished
 
 APPLICATION_ID = 0x466F_6F74
 """Says in the file's header that it is ours ("Foot")."""
 
-Migration = Sequence[str]
+Migration = Sequence[str | Callable[[sqlite3.Connection], None]]
 MIGRATIONS: tuple[Migration, ...] = (
     m0001_first.STATEMENTS,
     m0002_log_ends.STATEMENTS,
     m0003_journals_gone.STATEMENTS,
+    m0004_unfinished.STATEMENTS,
 )
 """Number n (from 1) makes schema n of schema n - 1. Only ever add to the end."""
 
@@ -48,7 +49,10 @@ def _step(connection: sqlite3.Connection, number: int, migration: Migration) -> 
     connection.execute("BEGIN IMMEDIATE")
     try:
         for statement in migration:
-            connection.execute(statement)
+            if isinstance(statement, str):
+                connection.execute(statement)
+            else:
+                statement(connection)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {number}")
         connection.execute("COMMIT")

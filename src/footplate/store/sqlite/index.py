@@ -63,6 +63,12 @@ class SqliteProjections:
         rows = await self._readers.read(_sessions, where, limit + 1)
         return make_page(rows, limit, lambda row: write_mark((row.updated_at, row.session, "")))
 
+    async def unfinished(self, *, after: str | None = None, limit: int = LIST_LIMIT) -> Page[SessionRow]:
+        """Sessions that a service which starts must open."""
+        check_limit(limit)
+        rows = await self._readers.read(_unfinished, after or "", limit + 1)
+        return make_page(rows, limit, lambda row: row.session)
+
     async def request(self, session: SessionId, request: RequestId) -> RequestRow | None:
         """The row of a request, whatever became of it."""
         found = await self.requests(RequestFilter(session=session, request=request), limit=1)
@@ -107,6 +113,13 @@ def _sessions_where(only: SessionFilter, after: str | None) -> _Where:
 def _sessions(connection: sqlite3.Connection, where: _Where, limit: int) -> list[SessionRow]:
     rows = connection.execute(
         f"{_SESSIONS} WHERE {where.text} ORDER BY ends.time DESC, session DESC LIMIT ?", (*where.values, limit)
+    )
+    return list(starmap(_to_session, rows))
+
+
+def _unfinished(connection: sqlite3.Connection, after: str, limit: int) -> list[SessionRow]:
+    rows = connection.execute(
+        f"{_SESSIONS} WHERE unfinished = 1 AND session > ? ORDER BY session LIMIT ?", (after, limit)
     )
     return list(starmap(_to_session, rows))
 

@@ -18,7 +18,7 @@ from footplate.store.values import Encoded
 ENTRIES = "INSERT OR ROLLBACK INTO entries (journal, number, time, total, body)"
 EVENTS = "INSERT OR ROLLBACK INTO events (log, seq, epoch, version, body)"
 ENDS = "REPLACE INTO log_ends (log, epoch, seq, time)"
-SESSIONS = "REPLACE INTO session_rows (log, session, state, engine, cwd, open_requests, updated_at, row)"
+SESSIONS = "REPLACE INTO session_rows (log, session, state, engine, cwd, open_requests, unfinished, updated_at, row)"
 REQUESTS = """INSERT INTO request_rows (log, request, session, kind, state, detached, opened_at, row)"""
 _RENEW = """ ON CONFLICT (log, request) DO UPDATE SET kind = excluded.kind, state = excluded.state,
  detached = excluded.detached, opened_at = excluded.opened_at, row = excluded.row"""
@@ -148,7 +148,17 @@ def write_sessions(connection: sqlite3.Connection, rows: Sequence[tuple[int, Ses
         connection,
         SESSIONS,
         [
-            (num, row.session, row.state, row.engine, row.cwd, row.open_requests, row.updated_at, _encode(row))
+            (
+                num,
+                row.session,
+                row.state,
+                row.engine,
+                row.cwd,
+                row.open_requests,
+                int(row.unfinished),
+                row.updated_at,
+                _encode(row),
+            )
             for num, row in rows
         ],
     )
