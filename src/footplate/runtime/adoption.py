@@ -49,15 +49,8 @@ class Told(Protocol):
 
 async def find_adopted(store: Store, token: ResumeToken) -> SessionId | None:
     """The session of ours that continues the engine's session, if there is one."""
-    after: str | None = None
-    while True:
-        page = await store.projections.sessions(SessionFilter(engine=token.engine), after=after)
-        for row in page.items:
-            if row.engine_session_id == token.value and row.state != "closed":
-                return row.session
-        after = page.after
-        if after is None:
-            return None
+    found = await store.projections.sessions(SessionFilter(engine=token.engine, engine_session=token.value))
+    return next((row.session for row in found.items if row.state != "closed"), None)
 
 
 async def adopt(

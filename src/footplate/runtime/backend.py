@@ -17,7 +17,7 @@ from footplate.events import commands as c
 from footplate.events.base import ResumeToken
 from footplate.events.commands import Command
 from footplate.events.facts import Fact, QueryName
-from footplate.events.ids import SessionId
+from footplate.events.ids import EngineSessionId, SessionId
 from footplate.runtime.hub import Hub
 from footplate.runtime.log import Subscription
 from footplate.runtime.session import Session
@@ -100,15 +100,8 @@ class HubBackend:
 
     async def find(self, engine_session: str) -> SessionId | None:
         """The session that has the engine's own id, if one has."""
-        after: str | None = None
-        while True:
-            page = await self._hub.sessions(SessionFilter(), after=after)
-            for row in page.items:
-                if row.engine_session_id == engine_session and row.state != "closed":
-                    return row.session
-            after = page.after
-            if after is None:
-                return None
+        found = await self._hub.sessions(SessionFilter(engine_session=EngineSessionId(engine_session)))
+        return next((row.session for row in found.items if row.state != "closed"), None)
 
     async def create(self, spec: SessionSpec, *, resume: ResumeToken | None = None) -> SessionId:
         """Open a new session, if the engine knows the mode."""

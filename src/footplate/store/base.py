@@ -13,7 +13,7 @@ from typing import Protocol
 
 from footplate.errors import StoreFailed
 from footplate.events.ids import RequestId, SessionId
-from footplate.events.model import Envelope
+from footplate.events.model import Envelope, SessionState
 from footplate.store.projection import RequestRow, SessionRow
 from footplate.store.values import (
     Document,
@@ -111,6 +111,9 @@ class Projections(Protocol):
         self, only: SessionFilter | None = None, *, after: str | None = None, limit: int = LIST_LIMIT
     ) -> Page[SessionRow]:
         """The sessions, the latest active first."""
+
+    async def count_states(self) -> dict[SessionState, int]:
+        """How many sessions there are in each state."""
 
     async def unfinished(self, *, after: str | None = None, limit: int = LIST_LIMIT) -> Page[SessionRow]:
         """Sessions that a service which starts must open, in no particular order.

@@ -27,6 +27,7 @@ from footplate.store.projection import Folding
 from footplate.store.transfer import Reader, each, write_line, write_title
 from footplate.store.upcast import upcast
 from footplate.store.values import (
+    ARCHIVED,
     Document,
     Encoded,
     Frame,
@@ -66,7 +67,7 @@ class MemoryStore:
         self._numbers = itertools.count(1)
         self._bells = Bells()
         self._closed = False
-        self.projections = MemoryProjections(self._foldings)
+        self.projections = MemoryProjections(self._foldings, self._is_archived)
 
     async def __aenter__(self) -> Self:
         return self
@@ -93,6 +94,9 @@ class MemoryStore:
 
     def _foldings(self) -> Iterable[Folding]:
         return (log.folding for log in self._held().values())
+
+    def _is_archived(self, session: SessionId) -> bool:
+        return session in self._documents.get(ARCHIVED, ())
 
     # ---------------------------------------------------------------------------------------------- logs
 

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+
+from msgspec.structs import replace
 
 from footplate.events.ids import RequestId, SessionId
+from footplate.events.model import SessionState
 from footplate.store.base import LIST_LIMIT
 from footplate.store.entries import check_limit
 from footplate.store.paging import Mark, make_page, read_mark, write_mark
-from footplate.store.projection import Folding, RequestRow, SessionRow
+from footplate.store.projection import Folding, RequestRow, SessionRow, mark_of, search_text
 from footplate.store.values import Page, RequestFilter, SessionFilter
 
 
 class MemoryProjections:
     """The index over what `foldings` gives: one for each session that there is."""
 
-    def __init__(self, foldings: Callable[[], Iterable[Folding]]) -> None:
+    def __init__(self, foldings: Callable[[], Iterable[Folding]], is_archived: Callable[[SessionId], bool]) -> None:
         self._foldings = foldings
+        self._is_archived = is_archived
+
+    def _rows(self) -> Iterator[SessionRow]:
+        for folding in self._foldings():
+            if folding.last_seq:
+                row = folding.index.session
+                yield replace(row, archived=True) if self._is_archived(row.session) else row
 
     async def session(self, session: SessionId) -> SessionRow | None:
         """The row of a session, if it has any event."""
-        rows = (folding.index.session for folding in self._foldings() if folding.last_seq)
-        return next((row for row in rows if row.session == session), None)
+        return next((row for row in self._rows() if row.session == session), None)
 
     async def sessions(
         self, only: SessionFilter | None = None, *, after: str | None = None, limit: int = LIST_LIMIT
@@ -29,17 +39,20 @@ class MemoryProjections:
         """The sessions, the latest active first."""
         check_limit(limit)
         wanted = only or SessionFilter()
-        rows = (folding.index.session for folding in self._foldings() if folding.last_seq)
-        found = sorted((row for row in rows if _is_session(row, wanted)), key=_session_mark, reverse=True)
+        found = sorted((row for row in self._rows() if _is_session(row, wanted)), key=_session_mark, reverse=True)
         if after is not None:
             end = read_mark(after)
             found = [row for row in found if _session_mark(row) < end]
-        return make_page(found, limit, lambda row: write_mark(_session_mark(row)))
+        return make_page(found, limit, mark_of)
+
+    async def count_states(self) -> dict[SessionState, int]:
+        """How many sessions there are in each state."""
+        return dict(Counter(row.state for row in self._rows()))
 
     async def unfinished(self, *, after: str | None = None, limit: int = LIST_LIMIT) -> Page[SessionRow]:
         """Sessions that a service which starts must open."""
         check_limit(limit)
-        rows = sorted((folding.index.session for folding in self._foldings()), key=lambda row: row.session)
+        rows = sorted(self._rows(), key=lambda row: row.session)
         found = [row for row in rows if row.unfinished and row.session > (after or "")]
         return make_page(found, limit, lambda row: row.session)
 
@@ -74,8 +87,11 @@ def _is_session(row: SessionRow, only: SessionFilter) -> bool:
     return (
         (not only.states or row.state in only.states)
         and only.engine in ("", row.engine)
+        and only.engine_session in (None, row.engine_session_id)
         and only.cwd in ("", row.cwd)
         and (not only.asking or row.open_requests > 0)
+        and only.archived in (None, row.archived)
+        and (not only.text or only.text.casefold() in search_text(row))
     )
 
 

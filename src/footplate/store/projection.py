@@ -18,6 +18,7 @@ from footplate.events.codec import ReadEnvelope
 from footplate.events.ids import EngineSessionId, PromptId, RequestId, SessionId, TurnId
 from footplate.events.model import Envelope, SessionState, WaitingFor
 from footplate.events.requests import RequestKind, RequestState
+from footplate.store.paging import write_mark
 
 Stamp = Envelope | ReadEnvelope
 _E = TypeVar("_E")
@@ -48,6 +49,8 @@ class SessionRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     waiting_prompts: tuple[PromptId, ...] = ()
     unfinished: bool = False
     """Not closed, and a service that starts has something to do for it: see `Projections.unfinished`."""
+    archived: bool = False
+    """Whether a document of the namespace `archived` names it; not told by events."""
     forked_from: SessionId | None = None
     closed_reason: str = ""
 
@@ -84,6 +87,16 @@ class Change(msgspec.Struct, frozen=True):
 
     index: Index
     requests: tuple[RequestRow, ...] = ()
+
+
+def mark_of(row: SessionRow) -> str:
+    """Where a list of sessions goes on after this one."""
+    return write_mark((row.updated_at, row.session, ""))
+
+
+def search_text(row: SessionRow) -> str:
+    """What a search looks in: title, folder and id, with a character between them that nobody types."""
+    return "\x1f".join((row.title, row.cwd, row.session)).casefold()
 
 
 def fold(index: Index, envelopes: Iterable[Stamp]) -> Change:

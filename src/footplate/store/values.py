@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Generic, Literal, TypeVar, final
+from typing import Final, Generic, Literal, TypeVar, final
 
 import msgspec
 
 from footplate.events.codec import ReadEnvelope, decode_envelope, encode
-from footplate.events.ids import RequestId, SessionId
+from footplate.events.ids import EngineSessionId, RequestId, SessionId
 from footplate.events.model import Envelope, SessionState
 from footplate.events.requests import RequestKind, RequestState
 
 T = TypeVar("T")
+
+ARCHIVED: Final = "archived"
+"""The namespace of the documents whose keys are the archived sessions; the index follows it."""
 
 
 @final
@@ -119,9 +122,14 @@ class SessionFilter(msgspec.Struct, frozen=True, kw_only=True):
 
     states: tuple[SessionState, ...] = ()
     engine: str = ""
+    engine_session: EngineSessionId | None = None
     cwd: str = ""
     asking: bool = False
     """Only those with an open request."""
+    archived: bool | None = None
+    """Only those that are archived, or only those that are not."""
+    text: str = ""
+    """Only those with this in title, folder or id, whatever the case."""
 
 
 class RequestFilter(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from footplate.events.ids import EngineSessionId, PromptId, SessionId, TurnId
 from footplate.store.conformance.scene import OTHER, SESSION, envelope, notices, story
 from footplate.store.migrations.runner import MIGRATIONS, migrate
 from footplate.store.sqlite import SqliteStore
+from footplate.store.values import ARCHIVED, SessionFilter
 
 ONE = ("CREATE TABLE first (n INTEGER)",)
 TWO = ("CREATE TABLE second (n INTEGER)", "INSERT INTO second SELECT n + 1 FROM first")
@@ -97,20 +98,47 @@ async def test_a_store_of_schema_3_knows_which_sessions_have_work_left(tmp_path:
             await store.append(session, 1, 0, story)
         before = await store.projections.unfinished()
         assert {row.session for row in before.items} == {"parked", "waiting", "attached"}
-    with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as connection:
-        _make_schema_3(connection)
-        for field in ("unfinished", "waiting_prompts", "until"):
-            connection.execute(
-                f"UPDATE session_rows SET row = CAST(json_remove(CAST(row AS TEXT), '$.{field}') AS BLOB)"
-            )
+    downgrade(tmp_path, 3, without=("unfinished", "waiting_prompts", "until"))
     async with await SqliteStore.open(tmp_path) as store:
         assert await store.projections.unfinished() == before
 
 
-def _make_schema_3(connection: sqlite3.Connection) -> None:
-    connection.execute("DROP INDEX sessions_unfinished")
-    connection.execute("ALTER TABLE session_rows DROP COLUMN unfinished")
-    connection.execute("PRAGMA user_version = 3")
+async def test_a_store_of_schema_4_is_listed_and_searched_as_before(tmp_path: Path) -> None:
+    async with await SqliteStore.open(tmp_path) as store:
+        for session in (SESSION, OTHER):
+            await store.claim(session)
+            await store.append(
+                session, 1, 0, [envelope(1, m.SessionOpened(engine="mock", cwd="/w", title="ÜBER"), session=session)]
+            )
+        await store.append(OTHER, 1, 1, notices(2, 3, session=OTHER))
+        await store.documents(ARCHIVED).put(SESSION, b"")
+        before = await store.projections.sessions()
+        assert [(row.session, row.archived) for row in before.items] == [(OTHER, False), (SESSION, True)]
+    downgrade(tmp_path, 4)
+    async with await SqliteStore.open(tmp_path) as store:
+        assert await store.projections.sessions() == before
+        assert await store.projections.sessions(SessionFilter(text="über")) == before
+        await store._upkeep.catch_up()
+        assert await store.projections.sessions(SessionFilter(text="über")) == before
+        assert await store.check() == ()
+
+
+def downgrade(folder: Path, schema: int, *, without: Sequence[str] = ()) -> None:
+    """Make the file one of an older schema with the same contents; `without` are fields that rows did not have."""
+    path, old = folder / "store.db", folder / "old.db"
+    with closing(sqlite3.connect(old, isolation_level=None)) as connection:
+        migrate(connection, old, MIGRATIONS[:schema])
+        connection.execute("ATTACH ? AS new", (str(path),))
+        for table in tables(connection):
+            if not table.startswith("sqlite_"):
+                columns = ", ".join(row[1] for row in connection.execute(f"PRAGMA main.table_info({table})"))
+                connection.execute(f"INSERT INTO main.{table} ({columns}) SELECT {columns} FROM new.{table}")
+        for field in without:
+            removed = f"CAST(json_remove(CAST(row AS TEXT), '$.{field}') AS BLOB)"
+            connection.execute(f"UPDATE main.session_rows SET row = {removed}")
+    old.replace(path)
+    for name in ("store.db-wal", "store.db-shm"):
+        (folder / name).unlink(missing_ok=True)
 
 
 def queued(prompt: str) -> m.PromptQueued:
@@ -128,11 +156,7 @@ async def test_a_store_of_schema_1_is_listed_as_it_was(tmp_path: Path) -> None:
             await store.append(session, 1, 0, story(session))
         await store.claim(OTHER)
         before = await store.projections.sessions(), await store.projections.requests()
-    with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as connection:
-        _make_schema_3(connection)
-        connection.execute("DROP TABLE log_ends")
-        connection.execute("DROP TABLE journals_gone")
-        connection.execute("PRAGMA user_version = 1")
+    downgrade(tmp_path, 1)
     async with await SqliteStore.open(tmp_path) as store:
         assert (await store.projections.sessions(), await store.projections.requests()) == before
         assert await store.check() == ()

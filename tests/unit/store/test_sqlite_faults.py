@@ -22,7 +22,7 @@ from footplate.store.sqlite import SqliteStore
 from footplate.store.sqlite.faults import translate_fault
 from footplate.store.sqlite.file import StoreFile
 
-BIG = 200_000
+BIG = 400_000
 
 
 async def fill(store: SqliteStore) -> tuple[int, StoreError]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from typing import TypeVar
 from urllib.parse import parse_qsl
@@ -57,6 +58,26 @@ class Call:
         """Done when the caller has hung up. It belongs to the connection: nobody cancels it."""
         found: asyncio.Future[None] = self._scope["extensions"][HANGUP]
         return found
+
+    @contextmanager
+    def while_connected(self) -> Iterator[None]:
+        """Cancel what the block waits for when the caller hangs up. Raises `Gone` then."""
+        task, inside = asyncio.current_task(), True
+
+        def leave(_: object) -> None:
+            if inside and task is not None:
+                task.cancel()
+
+        self.hangup.add_done_callback(leave)
+        try:
+            yield
+        except asyncio.CancelledError:
+            if self.hangup.done() and task is not None and task.uncancel() == 0:
+                raise Gone from None
+            raise
+        finally:
+            inside = False
+            self.hangup.remove_done_callback(leave)
 
     def at_end(self, end: Callable[[], None]) -> Callable[[], None]:
         """Have this called when what the caller follows must end: the server stops, or the caller's token is no more.

@@ -12,7 +12,7 @@ from prometheus_client.registry import Collector
 
 from footplate.interfaces.http.api import Api
 from footplate.interfaces.http.meters import BOUNDS, Meters
-from footplate.store.values import RequestFilter, SessionFilter
+from footplate.store.values import RequestFilter
 from footplate.version import __version__
 
 Family = CounterMetricFamily | GaugeMetricFamily | HistogramMetricFamily
@@ -72,16 +72,8 @@ def _calls(meters: Meters) -> HistogramMetricFamily:
 
 async def render_metrics(api: Api) -> bytes:
     """The page that Prometheus reads."""
-    counts: dict[str, int] = {}
-    after: str | None = None
-    while True:
-        page = await api.store.projections.sessions(SessionFilter(), after=after, limit=MOST)
-        for row in page.items:
-            if row.state != "closed":
-                counts[row.state] = counts.get(row.state, 0) + 1
-        after = page.after
-        if after is None:
-            break
+    states = await api.store.projections.count_states()
+    counts: dict[str, int] = {state: count for state, count in states.items() if state != "closed"}
     waiting = await api.store.projections.requests(RequestFilter(states=("open",)), limit=MOST)
     registry = CollectorRegistry()
     registry.register(_Numbers(api, counts, len(waiting.items)))

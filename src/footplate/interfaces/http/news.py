@@ -110,7 +110,7 @@ class Attention:
         row = await self._store.projections.session(envelope.session)
         if row is None:
             return
-        self._send(await self._news(envelope, SessionInfo.of(row, archived=False)), row.session, row.cwd)
+        self._send(await self._news(envelope, SessionInfo.of(row)), row.session, row.cwd)
 
     def _send(self, news: News, session: SessionId, cwd: str) -> None:
         body = msgspec.json.encode(news)
@@ -157,7 +157,7 @@ async def take_snapshot(store: Store, grant: Grant) -> Snapshot:
     """What stands now, as far as the grant reaches."""
     asked = (await store.projections.requests(RequestFilter(states=("open",)), limit=500)).items
     active = (await store.projections.sessions(SessionFilter(states=ACTIVE), limit=500)).items
-    sessions = [SessionInfo.of(row, archived=False) for row in active if grant.reaches(row.session, row.cwd)]
+    sessions = [SessionInfo.of(row) for row in active if grant.reaches(row.session, row.cwd)]
     reached = {info.id for info in sessions}
     requests = [await load_request(store, row) for row in asked if not grant.limited or row.session in reached]
     return Snapshot(requests=tuple(requests), sessions=tuple(sessions))

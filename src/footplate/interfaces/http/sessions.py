@@ -22,7 +22,7 @@ from footplate.runtime.limits import Limits
 from footplate.runtime.projects import Workplace
 from footplate.runtime.session import Session
 from footplate.runtime.spec import SessionSpec
-from footplate.store.projection import SessionRow
+from footplate.store.projection import SessionRow, mark_of
 from footplate.store.values import SessionFilter
 
 routes = Routes("sessions")
@@ -64,25 +64,27 @@ class ListQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 @routes.get("/api/sessions", scope="read", summary="List sessions, the latest active first", answer=SessionList)
 async def list_sessions(call: Call, query: ListQuery) -> SessionList:
-    aside = await call.api.hub.archived()
-    only = SessionFilter(states=query.state, engine=query.engine, cwd=query.cwd, asking=query.asking)
-    found: list[SessionInfo] = []
+    only = SessionFilter(
+        states=query.state,
+        engine=query.engine,
+        cwd=query.cwd,
+        asking=query.asking,
+        archived=query.archived,
+        text=query.q,
+    )
+    found: list[SessionRow] = []
     after = query.after
-    while True:
-        # one at a time near the end, so that the cursor never goes past the last session that is shown
-        page = await call.api.store.projections.sessions(only, after=after, limit=max(1, query.limit - len(found)))
-        after = page.after
-        found += [
-            SessionInfo.of(row, archived=query.archived)
-            for row in page.items
-            if (row.session in aside) == query.archived and _fits(row, query.q) and _reached(call, row)
-        ]
-        if after is None or len(found) >= query.limit:
-            return SessionList(sessions=tuple(found), after=after)
-
-
-def _fits(row: SessionRow, text: str) -> bool:
-    return not text or any(text.casefold() in each.casefold() for each in (row.title, row.cwd, row.session))
+    with call.while_connected():
+        while len(found) < query.limit:
+            page = await call.api.store.projections.sessions(only, after=after, limit=query.limit)
+            found += [row for row in page.items if _reached(call, row)]
+            after = page.after
+            if after is None:
+                break
+    shown = found[: query.limit]
+    if len(found) > len(shown):
+        after = mark_of(shown[-1])
+    return SessionList(sessions=tuple(map(SessionInfo.of, shown)), after=after)
 
 
 def _reached(call: Call, row: SessionRow) -> bool:
@@ -137,7 +139,7 @@ async def describe(call: Call, session: SessionId) -> SessionInfo:
     row = await call.api.store.projections.session(session)
     if row is None:
         raise UnknownSession(session)
-    return SessionInfo.of(row, archived=session in await call.api.hub.archived())
+    return SessionInfo.of(row)
 
 
 @routes.get(
@@ -148,12 +150,13 @@ async def get_session(call: Call) -> SessionDetail:
     engine = call.api.engine(live.spec.engine)
     can = engine.capabilities()
     resume = live.view().resume
+    row = await call.api.store.projections.session(live.id)
     return SessionDetail.of(
         live,
         modes=can.modes,
         efforts=can.efforts,
         resume_line=engine.format_resume(resume) if resume is not None else "",
-        archived=live.id in await call.api.hub.archived(),
+        archived=row is not None and row.archived,
     )
 
 

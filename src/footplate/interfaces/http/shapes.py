@@ -38,14 +38,10 @@ class SessionInfo(msgspec.Struct, frozen=True, kw_only=True):
     archived: bool = False
 
     @classmethod
-    def of(cls, row: SessionRow, *, archived: bool) -> SessionInfo:
+    def of(cls, row: SessionRow) -> SessionInfo:
         """From the store's index."""
-        shared = {
-            field.name: getattr(row, field.name)
-            for field in msgspec.structs.fields(cls)
-            if field.name not in ("id", "archived")
-        }
-        return cls(id=row.session, archived=archived, **shared)
+        shared = {field.name: getattr(row, field.name) for field in msgspec.structs.fields(cls) if field.name != "id"}
+        return cls(id=row.session, **shared)
 
 
 class SessionList(msgspec.Struct, frozen=True, kw_only=True):

@@ -39,6 +39,7 @@ from footplate.engines.claude.history import History
 from footplate.engines.claude.launch import ENGINE as CLAUDE
 from footplate.errors import UnknownSession
 from footplate.events.base import OptionalRaw
+from footplate.events.ids import EngineSessionId
 from footplate.runtime.acp.opening import make_ready, offer_of
 from footplate.runtime.acp.room import Reply, Room, read_params
 from footplate.runtime.acp.wishes import Opening, Wishes, read_folder
@@ -110,15 +111,14 @@ async def fork_session(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
 async def list_sessions(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
     """One page of the sessions, the latest active first."""
     params = read_params(envelope, ListSessionsRequest)
-    only = SessionFilter(engine="" if room.manner.all_engines else room.engine.name, cwd=params.cwd or "")
-    page = await room.hub.sessions(only, after=params.cursor)
-    aside = await room.hub.archived()
     wanted = params.archived or "exclude"
-    shown = tuple(
-        _info(row, archived=row.session in aside)
-        for row in page.items
-        if row.state != "closed" and (wanted == "include" or (row.session in aside) == (wanted == "only"))
+    only = SessionFilter(
+        engine="" if room.manner.all_engines else room.engine.name,
+        cwd=params.cwd or "",
+        archived=None if wanted == "include" else wanted == "only",
     )
+    page = await room.hub.sessions(only, after=params.cursor)
+    shown = tuple(_info(row) for row in page.items if row.state != "closed")
     return Reply(ListSessionsResponse(sessions=shown, next_cursor=page.after))
 
 
@@ -174,15 +174,11 @@ async def find_session(room: Room, name: str) -> Session:
     try:
         return await room.hub.get(room.known(name))
     except UnknownSession:
-        after: str | None = None
-        while True:
-            page = await room.hub.sessions(SessionFilter(engine=room.engine.name), after=after)
-            for row in page.items:
-                if row.engine_session_id == name and row.state != "closed":
-                    return await room.hub.get(row.session)
-            after = page.after
-            if after is None:
-                raise
+        only = SessionFilter(engine=room.engine.name, engine_session=EngineSessionId(name))
+        for row in (await room.hub.sessions(only)).items:
+            if row.state != "closed":
+                return await room.hub.get(row.session)
+        raise
 
 
 async def _open_again(room: Room, name: str) -> tuple[Session, Engine]:
@@ -220,12 +216,12 @@ def _is_uuid(name: str) -> bool:
         return False
 
 
-def _info(row: SessionRow, *, archived: bool) -> SessionInfo:
+def _info(row: SessionRow) -> SessionInfo:
     return SessionInfo(
         session_id=row.session,
         cwd=row.cwd,
         title=row.title or None,
         updated_at=datetime.fromtimestamp(row.updated_at, UTC).isoformat(),
-        archived=archived or None,
+        archived=row.archived or None,
         meta=msgspec.Raw(msgspec.json.encode({"footplate": {"engine": row.engine, "state": row.state}})),
     )

@@ -22,7 +22,7 @@ from footplate.store.conformance.scene import (
     story,
 )
 from footplate.store.projection import Folding, RequestRow, SessionRow
-from footplate.store.values import Page, RequestFilter, SessionFilter
+from footplate.store.values import ARCHIVED, Page, RequestFilter, SessionFilter
 
 STORY = SessionRow(
     session=SESSION,
@@ -81,6 +81,9 @@ class IndexConformance(Scene):
             assert await store.projections.request(SESSION, APPLIED.id) == APPLIED
             assert await store.projections.request(OTHER, APPLIED.id) is None
             assert await store.projections.session(OTHER) is None
+            theirs = SessionFilter(engine_session=EngineSessionId("e1"))
+            assert await store.projections.sessions(theirs) == Page((STORY,))
+            assert (await store.projections.sessions(SessionFilter(engine_session=EngineSessionId("e2")))).items == ()
 
     async def test_a_process_that_goes_detaches_its_requests_and_no_other_takes_them_over(self) -> None:
         async with self.make_store(ManualClock()) as store:
@@ -123,6 +126,7 @@ class IndexConformance(Scene):
             assert [row.session for row in (await listed(SessionFilter(engine="codex"))).items] == [names[3], names[1]]
             assert [row.session for row in (await listed(SessionFilter(cwd="/2"))).items] == [names[2]]
             assert (await listed(SessionFilter(asking=True))).items == ()
+            assert await store.projections.count_states() == {"closed": 2, "idle": 3}
             await refused(InvalidValue, listed(after="somewhere"))
 
     async def test_any_event_makes_a_session_the_latest(self) -> None:
@@ -141,6 +145,53 @@ class IndexConformance(Scene):
             assert await store.projections.session(SESSION) == replace(
                 STORY, epoch=2, last_seq=13, updated_at=1_013.0, title="new"
             )
+
+    async def test_archived_sessions_are_listed_apart(self) -> None:
+        async with self.make_store(ManualClock()) as store:
+            names = await _five_sessions(store)
+            archived = store.documents(ARCHIVED)
+            await archived.put(names[1], b"")
+            await archived.put(names[3], b"")
+            await archived.put(SESSION, b"")
+            await archived.delete(names[3])
+            for _ in range(2):
+                apart = (await store.projections.sessions(SessionFilter(archived=True))).items
+                assert [(row.session, row.archived) for row in apart] == [(names[1], True)]
+                rest = await store.projections.sessions(SessionFilter(archived=False, engine="codex"))
+                assert [(row.session, row.archived) for row in rest.items] == [(names[3], False)]
+                both = await store.projections.sessions(SessionFilter(states=("idle", "closed")), limit=3)
+                assert [row.session for row in both.items] == [names[4], names[3], names[2]]
+                row = await store.projections.session(names[1])
+                assert row is not None
+                assert row.archived
+                await store.rebuild_projections()
+            await begin(store, 1)
+            assert len((await store.projections.sessions(SessionFilter(archived=True))).items) == 2
+
+    async def test_a_text_is_found_in_title_folder_and_id(self) -> None:
+        async with self.make_store(ManualClock()) as store:
+            names = await _five_sessions(store)
+
+            async def found(text: str) -> list[SessionId]:
+                return [row.session for row in (await store.projections.sessions(SessionFilter(text=text))).items]
+
+            assert await found("list3") == [names[3]]
+            assert await found("01j0LIST") == [*reversed(names)]
+            assert await found("/2") == [names[2]]
+            assert await found("nowhere") == await found("%") == await found("_") == await found("/2%") == []
+            await store.claim(names[2])
+            renamed = m.TitleChanged(title="100% der STRASSE: foo_bar")
+            await store.append(names[2], 2, 4, [envelope(5, renamed, session=names[2], epoch=2)])
+            for text in ("100%", "straße", "STRASSE", "foo_bar", "f", "%", "_b"):
+                assert await found(text) == [names[2]], text
+            assert await found("fooxbar") == []
+            lines = [line async for line in store.export(names[2])]
+            await store.delete_session(names[2])
+            assert await found("foo_bar") == []
+            await store.import_(lines)
+            assert await found("foo_bar") == [names[2]]
+            await store.rebuild_projections()
+            assert await found("foo_bar") == [names[2]]
 
     async def test_a_session_with_work_left_is_found_by_a_service_that_starts(self) -> None:
         async with self.make_store(ManualClock()) as store:

@@ -8,7 +8,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from footplate.errors import StoreCorrupt, StoreTooNew
-from footplate.store.migrations import m0001_first, m0002_log_ends, m0003_journals_gone, m0004_unfinished
+from footplate.store.migrations import (
+    m0001_first,
+    m0002_log_ends,
+    m0003_journals_gone,
+    m0004_unfinished,
+    m0005_lists,
+)
 
 APPLICATION_ID = 0x466F_6F74
 """Says in the file's header that it is ours ("Foot")."""
@@ -19,6 +25,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     m0002_log_ends.STATEMENTS,
     m0003_journals_gone.STATEMENTS,
     m0004_unfinished.STATEMENTS,
+    m0005_lists.STATEMENTS,
 )
 """Number n (from 1) makes schema n of schema n - 1. Only ever add to the end."""
 

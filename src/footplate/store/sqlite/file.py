@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 import sqlite3
 import sys
@@ -13,6 +14,8 @@ from pathlib import Path
 from footplate.errors import LockHeld, StoreFailed
 from footplate.store.migrations.runner import migrate, sync_path
 from footplate.store.sqlite.faults import translate_fault
+
+log = logging.getLogger(__name__)
 
 FILE_NAME = "store.db"
 LOCK_NAME = "store.lock"
@@ -71,6 +74,7 @@ class StoreFile:
             self._use_wal(connection)
             connection.execute("PRAGMA synchronous = FULL")
             migrate(connection, self.path)
+            self.has_search = make_search_index(connection)
             connection.execute("PRAGMA synchronous = NORMAL")
             _set_manner(connection, busy_ms=0, fold_pages=0)
             connection.execute(f"PRAGMA journal_size_limit = {CHECKPOINT_PAGES * 4096 * 4}")
@@ -126,6 +130,22 @@ class StoreFile:
         self.writer.close()
         os.close(self._file)
         self._guard.release()
+
+
+def make_search_index(connection: sqlite3.Connection) -> bool:
+    """Create the full-text index if it is missing; False when this SQLite has no FTS5 with trigrams."""
+    try:
+        # Without positions it is half the size, and LIKE is fast all the same.
+        connection.execute(
+            "CREATE VIRTUAL TABLE IF NOT EXISTS search USING fts5(text, tokenize = 'trigram', detail = none)"
+        )
+        connection.execute("SELECT rowid FROM search LIMIT 1").fetchall()
+    except sqlite3.OperationalError as problem:
+        if "no such module" not in str(problem) and "no such tokenizer" not in str(problem):
+            raise
+        log.warning("this SQLite (%s) has no full-text index: searches are slower", sqlite3.sqlite_version)
+        return False
+    return True
 
 
 def _connect(path: Path) -> sqlite3.Connection:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Collection
 
 import msgspec
 
@@ -22,7 +23,7 @@ class Head:
     What the index says of place and time is as old as that row; `log_ends` has them as of the last event.
     """
 
-    __slots__ = ("bell", "epoch", "index", "last_seq", "listed", "num")
+    __slots__ = ("bell", "epoch", "index", "last_seq", "listed", "num", "settled", "stored")
 
     def __init__(self, num: int, epoch: int, last_seq: int, index: Index) -> None:
         self.bell = session_bell(index.session.session)
@@ -31,6 +32,10 @@ class Head:
         self.last_seq = last_seq
         self.index = index
         self.listed = last_seq > 0
+        self.stored = index.session if last_seq else None
+        """The session's row as the file has it, but for place and time."""
+        self.settled = True
+        """Whether the log may be missing in `unsettled`, where an append must note it."""
 
 
 class Heads:
@@ -65,6 +70,12 @@ class Heads:
     def drop(self, session: SessionId) -> None:
         """Forget one."""
         self._kept.pop(session, None)
+
+    def settle(self, nums: Collection[int]) -> None:
+        """These logs are not in `unsettled` any more."""
+        for head in self._kept.values():
+            if head.num in nums:
+                head.settled = True
 
     def clear(self) -> None:
         """Forget all: what is in memory may not be what is in the file."""

@@ -3,52 +3,38 @@
 from __future__ import annotations
 
 import sqlite3
+from functools import partial
 from itertools import starmap
 
 import msgspec
-from msgspec.structs import replace
 
 from footplate.events.ids import RequestId, SessionId
+from footplate.events.model import SessionState
 from footplate.store.base import LIST_LIMIT
 from footplate.store.entries import check_limit
 from footplate.store.paging import make_page, read_mark, write_mark
-from footplate.store.projection import Folding, RequestRow, SessionRow
+from footplate.store.projection import Folding, RequestRow, SessionRow, mark_of
+from footplate.store.sqlite.lists import COLUMNS, ROWS, Where, list_sessions, to_session
 from footplate.store.sqlite.logs import read_log
 from footplate.store.sqlite.readers import Readers
-from footplate.store.sqlite.rows import Value, marks
+from footplate.store.sqlite.rows import marks
 from footplate.store.sqlite.transaction import Transaction, delete_rows, write_ends, write_requests, write_sessions
 from footplate.store.values import Page, RequestFilter, SessionFilter
 
 CHUNK = 500
 
-_SESSIONS = """SELECT row, ends.epoch, ends.seq, ends.time FROM session_rows
-JOIN log_ends AS ends USING (log)"""
+_SESSIONS = f"SELECT {COLUMNS} FROM {ROWS}"
 
-_session_decoder = msgspec.json.Decoder(SessionRow)
 _request_decoder = msgspec.json.Decoder(RequestRow)
-
-
-class _Where:
-    """Conditions and their values, put together as they come."""
-
-    def __init__(self) -> None:
-        self._conditions = ["1"]
-        self.values: list[Value] = []
-
-    def add(self, condition: str, *values: Value) -> None:
-        self._conditions.append(condition)
-        self.values.extend(values)
-
-    @property
-    def text(self) -> str:
-        return " AND ".join(self._conditions)
 
 
 class SqliteProjections:
     """The index as its tables have it."""
 
-    def __init__(self, readers: Readers) -> None:
+    def __init__(self, readers: Readers, searchers: Readers, *, has_index: bool) -> None:
         self._readers = readers
+        self._searchers = searchers
+        self._has_index = has_index
 
     async def session(self, session: SessionId) -> SessionRow | None:
         """The row of a session, if it has any event."""
@@ -59,9 +45,16 @@ class SqliteProjections:
     ) -> Page[SessionRow]:
         """The sessions, the latest active first."""
         check_limit(limit)
-        where = _sessions_where(only or SessionFilter(), after)
-        rows = await self._readers.read(_sessions, where, limit + 1)
-        return make_page(rows, limit, lambda row: write_mark((row.updated_at, row.session, "")))
+        wanted = only or SessionFilter()
+        list_them = partial(list_sessions, has_index=self._has_index)
+        # A search may take long, and must not keep others from reading.
+        readers = self._searchers if wanted.text else self._readers
+        rows = await readers.read(list_them, wanted, after, limit + 1)
+        return make_page(rows, limit, mark_of)
+
+    async def count_states(self) -> dict[SessionState, int]:
+        """How many sessions there are in each state."""
+        return await self._readers.read(_count_states)
 
     async def unfinished(self, *, after: str | None = None, limit: int = LIST_LIMIT) -> Page[SessionRow]:
         """Sessions that a service which starts must open."""
@@ -87,45 +80,22 @@ class SqliteProjections:
 def _session(connection: sqlite3.Connection, session: SessionId) -> SessionRow | None:
     where = "WHERE log = (SELECT num FROM logs WHERE session = ?)"
     found = connection.execute(f"{_SESSIONS} {where}", (session,)).fetchone()
-    return _to_session(*found) if found else None
+    return to_session(*found) if found else None
 
 
-def _to_session(row: bytes, epoch: int, seq: int, time: float) -> SessionRow:
-    return replace(_session_decoder.decode(row), epoch=epoch, last_seq=seq, updated_at=time)
-
-
-def _sessions_where(only: SessionFilter, after: str | None) -> _Where:
-    where = _Where()
-    if only.states:
-        where.add(f"state IN ({marks(len(only.states))})", *only.states)
-    if only.engine:
-        where.add("engine = ?", only.engine)
-    if only.cwd:
-        where.add("cwd = ?", only.cwd)
-    if only.asking:
-        where.add("open_requests > 0")
-    if after is not None:
-        time, session, _ = read_mark(after)
-        where.add("(ends.time, session) < (?, ?)", time, session)
-    return where
-
-
-def _sessions(connection: sqlite3.Connection, where: _Where, limit: int) -> list[SessionRow]:
-    rows = connection.execute(
-        f"{_SESSIONS} WHERE {where.text} ORDER BY ends.time DESC, session DESC LIMIT ?", (*where.values, limit)
-    )
-    return list(starmap(_to_session, rows))
+def _count_states(connection: sqlite3.Connection) -> dict[SessionState, int]:
+    return dict(connection.execute("SELECT state, count(*) FROM session_rows GROUP BY state").fetchall())
 
 
 def _unfinished(connection: sqlite3.Connection, after: str, limit: int) -> list[SessionRow]:
     rows = connection.execute(
         f"{_SESSIONS} WHERE unfinished = 1 AND session > ? ORDER BY session LIMIT ?", (after, limit)
     )
-    return list(starmap(_to_session, rows))
+    return list(starmap(to_session, rows))
 
 
-def _requests_where(only: RequestFilter, after: str | None) -> _Where:
-    where = _Where()
+def _requests_where(only: RequestFilter, after: str | None) -> Where:
+    where = Where()
     if only.session is not None:
         where.add("log = (SELECT num FROM logs WHERE session = ?)", only.session)
     if only.request is not None:
@@ -143,7 +113,7 @@ def _requests_where(only: RequestFilter, after: str | None) -> _Where:
     return where
 
 
-def _requests(connection: sqlite3.Connection, where: _Where, limit: int) -> list[RequestRow]:
+def _requests(connection: sqlite3.Connection, where: Where, limit: int) -> list[RequestRow]:
     rows = connection.execute(
         f"SELECT row FROM request_rows WHERE {where.text} ORDER BY opened_at, session, request LIMIT ?",
         (*where.values, limit),
@@ -179,6 +149,7 @@ def replace_rows(tx: Transaction, num: int, folding: Folding) -> bool:
     delete_rows(tx.connection, num)
     write_folding(tx, num, folding)
     head.index, head.listed = folding.index, bool(folding.last_seq)
+    head.stored = folding.index.session if head.listed else None
     return True
 
 

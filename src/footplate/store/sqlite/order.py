@@ -25,6 +25,10 @@ class AnyOrder(Protocol[_S_contra]):
     error: Exception | None
     """Why it counts as not done."""
 
+    @property
+    def abandoned(self) -> bool:
+        """Whether its caller was cancelled. From any thread."""
+
     def carry_out(self, subject: _S_contra) -> None:
         """Do it, in the thread. A refusal is kept for the caller; any other error is the thread's to deal with."""
 
@@ -59,6 +63,11 @@ class Order(Generic[Subject, T]):
         self.error: Exception | None = None
         self.durable = durable
         self.size = size
+
+    @property
+    def abandoned(self) -> bool:
+        """Whether its caller was cancelled."""
+        return self._future.cancelled()
 
     def carry_out(self, subject: Subject) -> None:
         """Do it (perhaps once more, after a rollback)."""

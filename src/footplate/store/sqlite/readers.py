@@ -6,8 +6,9 @@ import asyncio
 import sqlite3
 import threading
 from collections.abc import Callable
+from functools import partial
 from queue import SimpleQueue
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from footplate.errors import StoreClosed
 from footplate.store.sqlite.faults import translate_fault
@@ -16,9 +17,15 @@ from footplate.store.sqlite.order import AnyOrder, Given, Order, Outbox, post
 
 T = TypeVar("T")
 
+STEPS: Final = 50_000
+"""After so many steps of its virtual machine (a few ms) SQLite asks whether the caller still waits."""
+
 
 class Readers:
-    """At most so many threads; each is started when it is needed first and stays."""
+    """At most so many threads; each is started when it is needed first and stays.
+
+    A read whose caller is cancelled is not begun, or ends after a few more steps of SQLite.
+    """
 
     def __init__(self, file: StoreFile, threads: int) -> None:
         self._file = file
@@ -71,11 +78,13 @@ class Readers:
         connection: sqlite3.Connection | None = None
         try:
             while (order := self._orders.get()) is not None:
-                try:
-                    connection = connection or self._file.open_reader()
-                    order.carry_out(connection)
-                except Exception as error:  # noqa: BLE001 - it is told to the caller; the thread must go on
-                    order.fail(translate_fault(error, self._file.path))
+                if not order.abandoned:
+                    try:
+                        connection = connection or self._file.open_reader()
+                        connection.set_progress_handler(partial(getattr, order, "abandoned"), STEPS)
+                        order.carry_out(connection)
+                    except Exception as error:  # noqa: BLE001 - it is told to the caller; the thread must go on
+                        order.fail(translate_fault(error, self._file.path))
                 self._outbox.put(order)
         finally:
             if connection is not None:

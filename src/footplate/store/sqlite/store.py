@@ -30,6 +30,7 @@ from footplate.store.sqlite.file import StoreFile
 from footplate.store.sqlite.journal import SqliteJournal, Tails, list_journals
 from footplate.store.sqlite.queue import SqliteQueue
 from footplate.store.sqlite.readers import Readers
+from footplate.store.sqlite.search import Upkeep
 from footplate.store.sqlite.syncer import PERIOD_S
 from footplate.store.sqlite.writer import Writer
 from footplate.store.transfer import Reader, each, write_line, write_title
@@ -54,9 +55,11 @@ class SqliteStore:
         self._writer = Writer(file, self._bells, clock, sync_period_s)
         self._readers = Readers(file, READERS)
         self._slow = Readers(file, 1)
+        self._searchers = Readers(file, 1)
         self._tails = Tails(self._readers, self._bells)
         self._closing: asyncio.Task[None] | None = None
-        self.projections = index.SqliteProjections(self._readers)
+        self.projections = index.SqliteProjections(self._readers, self._searchers, has_index=file.has_search)
+        self._upkeep = Upkeep(self._writer, has_index=file.has_search)
 
     @classmethod
     async def open(
@@ -96,8 +99,10 @@ class SqliteStore:
         await asyncio.shield(self._closing)
 
     async def _close(self) -> None:
+        await self._upkeep.stop()
         await self._readers.stop()
         await self._slow.stop()
+        await self._searchers.stop()
         await self._writer.stop()
         self._bells.ring_all()
         self._file.close()
@@ -120,6 +125,7 @@ class SqliteStore:
         """Add events, all or none, after the one numbered `expected_seq`; the number of the last."""
         entries = prepare_entries(session, epoch, expected_seq, events)
         size = sum([len(entry.body) for entry in entries])
+        self._upkeep.wake()
         return await self._writer.write(logs.append, session, epoch, expected_seq, entries, durable=durable, size=size)
 
     async def sync(self) -> None:
@@ -185,6 +191,7 @@ class SqliteStore:
         count = 0
         for num, session in await self._slow.read(index.list_logs):
             count += await self._rebuild(num, session)
+        self._upkeep.wake()
         return count
 
     async def _rebuild(self, num: int, session: SessionId) -> bool:
@@ -195,12 +202,14 @@ class SqliteStore:
     async def retain(self, policy: RetentionPolicy, budget: int = BUDGET) -> Retained:
         """One step of retention."""
         check_limit(budget)
+        self._upkeep.wake()
         return await self._writer.write(retention.retain, policy, budget)
 
     async def delete_session(self, session: SessionId) -> bool:
         """Remove a session with its log, frames and rows."""
         if await self._writer.write(logs.hide, session, durable=True) is None:
             return False
+        self._upkeep.wake()
         while not await self._writer.write(retention.purge, BUDGET):
             continue
         return True
@@ -237,6 +246,7 @@ class SqliteStore:
             reader.finish()
             await self._add_imported(num, rows)
             await self._writer.write(imports.finish, num, folding, epoch, durable=True)
+            self._upkeep.wake()
         except BaseException:
             with suppress(StoreError):  # a store that fails or closes meanwhile does it when it is opened next
                 await asyncio.shield(self._writer.write(imports.abandon_one, num))

@@ -9,7 +9,7 @@ import msgspec
 
 from footplate.events.model import SCHEMA_VERSION, Envelope
 from footplate.store.bells import journal_bell
-from footplate.store.projection import LISTED, RequestRow, SessionRow, fold
+from footplate.store.projection import LISTED, RequestRow, SessionRow, fold, search_text
 from footplate.store.sqlite.heads import Head, Heads
 from footplate.store.sqlite.rows import Value, insert_rows, insert_values
 from footplate.store.values import Encoded
@@ -18,7 +18,14 @@ from footplate.store.values import Encoded
 ENTRIES = "INSERT OR ROLLBACK INTO entries (journal, number, time, total, body)"
 EVENTS = "INSERT OR ROLLBACK INTO events (log, seq, epoch, version, body)"
 ENDS = "REPLACE INTO log_ends (log, epoch, seq, time)"
-SESSIONS = "REPLACE INTO session_rows (log, session, state, engine, cwd, open_requests, unfinished, updated_at, row)"
+SESSIONS = """INSERT INTO session_rows
+ (log, session, state, engine, engine_session, cwd, open_requests, unfinished, updated_at, text, row)"""
+# Not `updated_at`, with which the lists are ordered: it follows in the background (`settle_step`).
+_CHANGE = """ ON CONFLICT (log) DO UPDATE SET state = excluded.state, engine = excluded.engine,
+ engine_session = excluded.engine_session, cwd = excluded.cwd, open_requests = excluded.open_requests,
+ unfinished = excluded.unfinished, text = excluded.text, row = excluded.row"""
+_MOVE = "UPDATE session_rows SET state = ?, open_requests = ?, unfinished = ?, row = ? WHERE log = ?"
+UNSETTLED = "INSERT OR IGNORE INTO unsettled (log)"
 REQUESTS = """INSERT INTO request_rows (log, request, session, kind, state, detached, opened_at, row)"""
 _RENEW = """ ON CONFLICT (log, request) DO UPDATE SET kind = excluded.kind, state = excluded.state,
  detached = excluded.detached, opened_at = excluded.opened_at, row = excluded.row"""
@@ -43,6 +50,7 @@ class Transaction:
         self._events: list[Value] = []
         self._ends: dict[int, Envelope] = {}
         self._sessions: dict[int, Head] = {}
+        self._unsettled: list[Value] = []
         self._requests: dict[tuple[int, str], RequestRow] = {}
 
     def begin(self) -> None:
@@ -63,6 +71,9 @@ class Transaction:
         head.last_seq = envelope.seq
         self._ends[num] = envelope
         self.rung.add(head.bell)
+        if head.settled:
+            head.settled = False
+            self._unsettled.append(num)
         if folds:
             self._fold(head, entries)
 
@@ -96,17 +107,34 @@ class Transaction:
         for num, last in self._ends.items():
             ends += (num, last.epoch, last.seq, last.time)
         write_ends(self.connection, ends)
+        insert_values(self.connection, UNSETTLED, 1, self._unsettled)
         if self._sessions:
-            write_sessions(self.connection, [(num, head.index.session) for num, head in self._sessions.items()])
+            self._flush_sessions()
         if self._requests:
             write_requests(self.connection, [(num, request) for (num, _), request in self._requests.items()])
         self._forget()
+
+    def _flush_sessions(self) -> None:
+        """Most changes leave alone what is searched for and indexed, and are written at a third of the cost."""
+        whole: list[tuple[int, SessionRow]] = []
+        moved: list[tuple[Value, ...]] = []
+        for num, head in self._sessions.items():
+            row = head.index.session
+            if head.stored is None or _identity(head.stored) != _identity(row):
+                whole.append((num, row))
+            else:
+                moved.append((row.state, row.open_requests, int(row.unfinished), _encode(row), num))
+            head.stored = row
+        write_sessions(self.connection, whole)
+        if moved:
+            self.connection.executemany(_MOVE, moved)
 
     def _forget(self) -> None:
         self._entries.clear()
         self._events.clear()
         self._ends.clear()
         self._sessions.clear()
+        self._unsettled.clear()
         self._requests.clear()
 
     def commit(self) -> None:
@@ -142,6 +170,11 @@ class JournalHead:
         self.total = total
 
 
+def _identity(row: SessionRow) -> tuple[str | None, ...]:
+    """What of a row seldom changes."""
+    return row.title, row.cwd, row.engine, row.engine_session_id
+
+
 def write_sessions(connection: sqlite3.Connection, rows: Sequence[tuple[int, SessionRow]]) -> None:
     """Write rows of sessions, each in the place of the one before."""
     insert_rows(
@@ -153,14 +186,17 @@ def write_sessions(connection: sqlite3.Connection, rows: Sequence[tuple[int, Ses
                 row.session,
                 row.state,
                 row.engine,
+                row.engine_session_id,
                 row.cwd,
                 row.open_requests,
                 int(row.unfinished),
                 row.updated_at,
+                search_text(row),
                 _encode(row),
             )
             for num, row in rows
         ],
+        tail=_CHANGE,
     )
 
 

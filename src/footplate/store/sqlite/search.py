@@ -1,0 +1,109 @@
+"""The text of sessions in a full-text index (FTS5, trigrams), and the background work that keeps lists cheap.
+
+An append only notes which logs are behind (`search_due`, `unsettled`). `Upkeep` catches up in small steps beside the
+other work, also after a restart. Lists and searches are right at any time: they read what is behind as well.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+from typing import Final
+
+from footplate.errors import StoreClosed, StoreError
+from footplate.store.sqlite.rows import marks
+from footplate.store.sqlite.transaction import Transaction
+from footplate.store.sqlite.writer import Writer
+
+TRIGRAM: Final = 3
+"""A shorter text is in no trigram: sessions are then looked through in order of the list."""
+CANDIDATES: Final = 900
+"""With more of them, looking through the list finds a page sooner than sorting them would."""
+STEP: Final = 100
+DELAY_S: Final = 2.0
+PAUSE_S: Final = 0.02
+QUIET_S: Final = 10.0
+"""A log that had an event since then will soon have another, and is left unsettled."""
+
+log = logging.getLogger(__name__)
+
+
+def find_candidates(connection: sqlite3.Connection, text: str) -> list[int] | None:
+    """The logs that may contain the text (which is folded), among them all that do; None when they are too many."""
+    if len(text) < TRIGRAM:
+        return None
+    due = connection.execute("SELECT log FROM search_due LIMIT ?", (CANDIDATES + 1,)).fetchall()
+    if len(due) > CANDIDATES:
+        return None
+    # Wildcards in the text only find more: the caller compares each candidate with the text itself.
+    found = connection.execute(
+        "SELECT rowid FROM search WHERE text LIKE ? LIMIT ?", (f"%{text}%", CANDIDATES + 1)
+    ).fetchall()
+    candidates = {int(log) for (log,) in (*due, *found)}
+    return list(candidates) if len(candidates) <= CANDIDATES else None
+
+
+def index_step(tx: Transaction) -> bool:
+    """Bring a few logs up to date in the full-text index; False when none is due."""
+    due = [int(num) for (num,) in tx.connection.execute("SELECT log FROM search_due LIMIT ?", (STEP,))]
+    if due:
+        some = marks(len(due))
+        tx.connection.execute(f"DELETE FROM search WHERE rowid IN ({some})", due)
+        tx.connection.execute(
+            f"INSERT INTO search (rowid, text) SELECT log, text FROM session_rows WHERE log IN ({some})", due
+        )
+        tx.connection.execute(f"DELETE FROM search_due WHERE log IN ({some})", due)
+    return bool(due)
+
+
+def settle_step(tx: Transaction) -> bool:
+    """Bring `updated_at`, by which lists are ordered, up to date for a few quiet logs; False when none is left."""
+    quiet = tx.connection.execute(
+        "SELECT log, time FROM unsettled JOIN log_ends USING (log) WHERE time < ? LIMIT ?", (tx.clock() - QUIET_S, STEP)
+    ).fetchall()
+    for num, time in quiet:
+        tx.connection.execute("UPDATE session_rows SET updated_at = ? WHERE log = ?", (time, num))
+    settled = [int(num) for num, _ in quiet]
+    tx.connection.execute(f"DELETE FROM unsettled WHERE log IN ({marks(len(settled))})", settled)
+    tx.heads.settle(settled)
+    return bool(quiet)
+
+
+class Upkeep:
+    """The task that catches up some time after each change. `wake` says that there was one."""
+
+    def __init__(self, writer: Writer, *, has_index: bool) -> None:
+        self._writer = writer
+        self._steps = (index_step, settle_step) if has_index else (settle_step,)
+        self._changed = asyncio.Event()
+        self._changed.set()  # what an earlier process left
+        self._task = asyncio.create_task(self._run(), name="footplate-store-upkeep")
+
+    def wake(self) -> None:
+        """A log or a row has changed."""
+        if not self._changed.is_set():
+            self._changed.set()
+
+    async def stop(self) -> None:
+        """End; what is left is done by the next process."""
+        self._task.cancel()
+        await asyncio.wait((self._task,))
+
+    async def _run(self) -> None:
+        while True:
+            await self._changed.wait()
+            await asyncio.sleep(DELAY_S)
+            self._changed.clear()
+            try:
+                await self.catch_up()
+            except StoreClosed:
+                return
+            except StoreError as problem:
+                log.warning("the index of the sessions is behind, and is tried again: %s", problem)
+
+    async def catch_up(self) -> None:
+        """Do all that is due now, in small steps."""
+        for step in self._steps:
+            while await self._writer.write(step):  # noqa: ASYNC110 - a pause for other writers, not a wait
+                await asyncio.sleep(PAUSE_S)
