@@ -58,12 +58,13 @@
     │   └── ProcessNotStarted     a program that a client named could not be started
     ├── StoreError              the store's side
     │   ├── StoreFailed           its disk or file failed; it takes no more writes until it is opened again
-    │   │   ├── StoreFull           no space is left for it
+    │   │   ├── StoreFull           no space is left for it; it takes writes again when there is
     │   │   ├── StoreReadOnly       its file or folder cannot be written
     │   │   └── StoreCorrupt        its file is damaged, or is no store of Footplate
     │   ├── StoreBusy             another program holds its file for too long
     │   ├── StoreTooNew           a newer Footplate wrote it
     │   ├── StoreClosed           it was closed already
+    │   ├── RevokedNotStored      a token no longer works, and that is not stored yet
     │   ├── WrongEpoch            another owner has the session now
     │   ├── WrongSequence         the log is not where the writer thinks it is
     │   ├── WrongVersion          the document changed in between
@@ -178,6 +179,7 @@ from footplate.errors.request import (
 )
 from footplate.errors.store import (
     CursorLost,
+    RevokedNotStored,
     StoreBusy,
     StoreClosed,
     StoreCorrupt,
@@ -248,6 +250,7 @@ __all__ = [
     "RequestError",
     "Retired",
     "RetryAfter",
+    "RevokedNotStored",
     "ServiceFailed",
     "ServiceUnreachable",
     "SessionBusy",

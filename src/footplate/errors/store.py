@@ -15,7 +15,10 @@ class StoreError(FootplateError):
 
 
 class StoreFailed(StoreError):
-    """The store's disk or file failed. It takes no more writes until it is opened again; what it has can be read."""
+    """The store's disk or file failed. It takes no more writes until it is opened again; what it has can be read.
+
+    One that is `retryable` passes: the store takes writes again as soon as it can.
+    """
 
     code: ClassVar[str] = "store_failed"
     title: ClassVar[str] = "Store failed"
@@ -29,12 +32,15 @@ class StoreFailed(StoreError):
 
 
 class StoreFull(StoreFailed):
-    """No space is left for the store."""
+    """No space is left for the store; nothing was written."""
 
     code: ClassVar[str] = "store_full"
     title: ClassVar[str] = "Store full"
     status: ClassVar[int] = 507
-    advice: ClassVar[str] = "free some space (or raise the store's limit), then start Footplate again"
+    retryable: ClassVar[bool] = True
+    advice: ClassVar[str] = (
+        "free some space (or raise the store's limit); the store is written again as soon as it can be"
+    )
 
 
 class StoreReadOnly(StoreFailed):
@@ -94,6 +100,23 @@ class StoreClosed(StoreError):
     def __init__(self, where: str) -> None:
         self.where = where
         super().__init__(f"the store {where} is closed; open it again")
+
+
+class RevokedNotStored(StoreError):
+    """A token is revoked, but the store could not be written: a restart now would make it valid again."""
+
+    code: ClassVar[str] = "revoked_not_stored"
+    title: ClassVar[str] = "Revoked, not stored"
+    status: ClassVar[int] = 503
+    retryable: ClassVar[bool] = True
+
+    def __init__(self, name: str, reason: str) -> None:
+        self.name = name
+        self.reason = reason
+        super().__init__(
+            f"the token {name!r} no longer works, but this is not stored yet ({reason}); "
+            "it is stored as soon as that is possible, do not restart before"
+        )
 
 
 class WrongEpoch(StoreError):

@@ -217,7 +217,8 @@ class SessionLog:
             for row in rows:
                 self._reducer.apply(row.envelope())
             view = self._reducer.outline()
-            self.epoch, self.last_seq, self.turn = view.epoch, view.last_seq, view.turn
+            self.epoch = self.last_epoch = view.epoch
+            self.last_seq, self.turn = view.last_seq, view.turn
             deliveries = [Delivery(row.seq, row.body) for row in rows]
             for reader in tuple(self._readers):
                 reader.offer(deliveries)

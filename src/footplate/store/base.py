@@ -2,7 +2,10 @@
 
 A store is used from one event loop. A call that was made is carried out even when its caller is cancelled while it
 waits; whoever must know reads `last_seq`. Refusals (`WrongEpoch`, `WrongSequence`, `WrongVersion`, `InvalidValue`) have
-changed nothing. After a `StoreFailed` of a write the store takes no more writes (`failed` says why) and can be read.
+changed nothing. After a `StoreFailed` of a write `failed` says why nothing can be stored, and the store can be read.
+One that is `retryable` (no space) has changed nothing, and writes succeed again as soon as there is space. After any
+other the store takes no more writes until it is opened again. When a sync has failed, a durable write is not
+acknowledged though its events may be there: `last_seq` says whether they are.
 """
 
 from __future__ import annotations
@@ -136,7 +139,7 @@ class Store(Protocol):
 
     @property
     def failed(self) -> StoreFailed | None:
-        """Why the store takes no more writes; None while it does."""
+        """Why nothing can be stored now; None while it can."""
 
     @property
     def projections(self) -> Projections:
@@ -219,6 +222,9 @@ class Store(Protocol):
 
     async def backup(self, path: Path) -> int:
         """Write a consistent copy beside the running work; its size in bytes. A file in the way is `InvalidValue`."""
+
+    async def probe(self) -> None:
+        """Write something durably and look for damage for a short time. Raises `StoreError` when something is wrong."""
 
     async def check(self) -> tuple[str, ...]:
         """Look at everything; what is wrong, one line each. Empty: sound."""

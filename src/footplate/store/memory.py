@@ -311,6 +311,10 @@ class MemoryStore:
         """Not here: there is no file to copy."""
         raise UnsupportedOption("the store in memory", "backup", "export its sessions instead")
 
+    async def probe(self) -> None:
+        """There is nothing that could be wrong."""
+        self._held()
+
     async def check(self) -> tuple[str, ...]:
         """There is nothing that could be wrong."""
         self._held()

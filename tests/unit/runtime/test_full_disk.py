@@ -15,6 +15,7 @@ from footplate.runtime.hub import Hub
 from footplate.runtime.services import Services
 from footplate.runtime.session import Session
 from footplate.runtime.spec import SessionSpec
+from footplate.runtime.surroundings import Bounds, Surroundings
 from footplate.store.sqlite import SqliteStore
 from tests.unit.runtime.following import until_ended
 
@@ -34,13 +35,16 @@ async def test_a_full_store_stops_the_agent_and_says_what_to_do(
     environ = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
     settings = Settings(engines={"mock": {"form": "stdio"}})
     async with Keeper.start() as keeper:
-        services = Services(store, keeper, settings=settings, environ=environ, data=tmp_path / "data")
+        surroundings = Surroundings(Bounds(store_retry_s=0.5))
+        services = Services(
+            store, keeper, settings=settings, environ=environ, data=tmp_path / "data", surroundings=surroundings
+        )
         async with Hub.open(services) as hub:
             session = await hub.create(SessionSpec(engine="mock", cwd=str(tmp_path)))
             with pytest.raises((StoreFull, SessionFailed, TimeoutError, AssertionError)):
                 await _fill(session)
             with pytest.raises(StoreFull, match="free some space"):
-                await (await hub.get(session.id)).prompt("once more")
+                await (await hub.get(session.id)).prompt("x" * 1_000_000)
             async with asyncio.timeout(10):
                 while await keeper.agents():  # noqa: ASYNC110 - the keeper tells when asked
                     await asyncio.sleep(0)

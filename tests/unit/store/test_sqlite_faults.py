@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -11,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -21,14 +22,15 @@ from footplate.store.conformance.scene import OTHER, SESSION, begin, notices
 from footplate.store.sqlite import SqliteStore
 from footplate.store.sqlite.faults import translate_fault
 from footplate.store.sqlite.file import StoreFile
+from footplate.store.values import Lease
 
 BIG = 400_000
 
 
-async def fill(store: SqliteStore) -> tuple[int, StoreError]:
+async def fill(store: SqliteStore, lease: Lease | None = None) -> tuple[int, StoreError]:
     """Append until the store fails; what was acknowledged, and the error."""
     acknowledged = await store.last_seq(SESSION)
-    lease = await store.claim(SESSION)
+    lease = lease or await store.claim(SESSION)
     while True:
         try:
             events = notices(acknowledged + 1, 200, epoch=lease.epoch)
@@ -51,25 +53,38 @@ async def assert_stopped(store: SqliteStore, kind: type[StoreFailed], acknowledg
     assert await store.last_seq(SESSION) == acknowledged
 
 
-async def test_a_full_store_stops_and_keeps_what_it_has(tmp_path: Path) -> None:
+async def test_a_full_store_refuses_and_keeps_what_it_has_until_there_is_space(tmp_path: Path) -> None:
     async with await SqliteStore.open(tmp_path, max_bytes=BIG) as store:
         acknowledged, error = await fill(store)
         assert str(error) == (
             f"the store {tmp_path / 'store.db'} failed: database or disk is full; "
-            "free some space (or raise the store's limit), then start Footplate again"
+            "free some space (or raise the store's limit); the store is written again as soon as it can be"
         )
         assert acknowledged > 0
-        await assert_stopped(store, StoreFull, acknowledged)
-    async with await SqliteStore.open(tmp_path) as store:
-        assert [row.seq for row in await store.read(SESSION, 0, 100_000)] == list(range(1, acknowledged + 1))
-        assert (await store.claim(SESSION)).last_seq == acknowledged
+        assert isinstance(why_failed(store), StoreFull)
+        assert await store.last_seq(SESSION) == acknowledged
+        with pytest.raises(StoreFull):
+            await store.append(SESSION, 1, acknowledged, notices(acknowledged + 1, 500))
+        raise_limit(store)
+        assert await store.append(SESSION, 1, acknowledged, notices(acknowledged + 1, 500), durable=True)
+        assert why_failed(store) is None
         assert await store.check() == ()
+    async with await SqliteStore.open(tmp_path) as store:
+        everything = await store.read(SESSION, 0, 100_000)
+        assert [row.seq for row in everything] == list(range(1, acknowledged + 501))
+
+
+def why_failed(store: SqliteStore) -> StoreFailed | None:
+    return store.failed
+
+
+def raise_limit(store: SqliteStore) -> None:
+    store._file.writer.execute("PRAGMA max_page_count = 100000").fetchone()
 
 
 async def test_everyone_in_the_group_that_failed_is_told(tmp_path: Path) -> None:
     async with await SqliteStore.open(tmp_path, max_bytes=BIG) as store:
-        await fill(store)
-        calls = [store.documents("n").put(f"k{place}", b"x" * 1_000) for place in range(10)]
+        calls = [store.documents("n").put(f"k{place}", b"x" * BIG) for place in range(10)]
         results = await asyncio.gather(*calls, return_exceptions=True)
         assert [type(result) for result in results] == [StoreFull] * 10
         assert len({id(result) for result in results}) == 10
@@ -91,17 +106,48 @@ def small_disk() -> Iterator[Path]:
         folder.rmdir()
 
 
-async def test_a_disk_that_is_really_full(small_disk: Path, tmp_path: Path) -> None:
+def fill_up(filler: Path) -> None:
+    """Leave no space on the disk."""
+    with suppress(OSError), filler.open("wb", buffering=0) as file:
+        while file.write(b"x" * 4096):
+            pass
+
+
+async def test_a_disk_that_is_really_full_and_has_space_again(small_disk: Path) -> None:
     async with await SqliteStore.open(small_disk) as store:
-        acknowledged, error = await fill(store)
+        lease = await begin(store, 10)
+        fill_up(small_disk / "filler")
+        acknowledged, error = await fill(store, lease)
         assert type(error) is StoreFull
-        await assert_stopped(store, StoreFull, acknowledged)
-    shutil.copy(small_disk / "store.db", tmp_path)
-    if (small_disk / "store.db-wal").exists():
-        shutil.copy(small_disk / "store.db-wal", tmp_path)
-    async with await SqliteStore.open(tmp_path) as store:
+        for call in (
+            store.append(SESSION, 1, acknowledged, notices(acknowledged + 1, 1)),
+            store.claim(OTHER),
+            store.documents("n").put("k", b""),
+            store.sync(),
+        ):
+            with pytest.raises(StoreFull):
+                await call
+        assert isinstance(why_failed(store), StoreFull)
         assert await store.last_seq(SESSION) == acknowledged
+        (small_disk / "filler").unlink()
+        events = notices(acknowledged + 1, 100)
+        assert await store.append(SESSION, 1, acknowledged, events, durable=True) == acknowledged + 100
+        assert why_failed(store) is None
         assert await store.check() == ()
+    async with await SqliteStore.open(small_disk) as store:
+        assert await store.last_seq(SESSION) == acknowledged + 100
+
+
+async def test_space_is_noticed_when_nobody_writes(small_disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("footplate.store.sqlite.search.DELAY_S", 0.0)
+    async with await SqliteStore.open(small_disk) as store:
+        fill_up(small_disk / "filler")
+        with pytest.raises(StoreFull):
+            await begin(store, 10)
+        (small_disk / "filler").unlink()
+        async with asyncio.timeout(10):
+            while store.failed is not None:
+                await store.last_seq(SESSION)
 
 
 def run_child(code: str, folder: Path) -> str:
@@ -229,26 +275,55 @@ class UnsyncedFile(StoreFile):
     """A file whose disk takes writes and fails to sync them from some moment on."""
 
     failing = False
+    reason = errno.EIO
 
     def sync(self) -> None:
         if self.failing:
-            raise OSError(errno.EIO, "Input/output error")
+            raise OSError(self.reason, os.strerror(self.reason))
         super().sync()
 
 
-async def test_a_sync_that_fails_acknowledges_nothing_and_stops_the_store(tmp_path: Path) -> None:
+@pytest.mark.parametrize("reason", [errno.EIO, errno.ENOSPC])
+async def test_a_sync_that_fails_acknowledges_nothing_and_stops_the_store(tmp_path: Path, reason: int) -> None:
     file = UnsyncedFile(tmp_path)
+    file.reason = reason
     async with SqliteStore(file, time.time, 3_600.0) as store:
         await begin(store, 1)
         await store.sync()
         file.failing = True
         assert await store.append(SESSION, 1, 1, notices(2, 1)) == 2
-        with pytest.raises(StoreFailed, match="failed: Input/output error; look at the disk"):
+        with pytest.raises(StoreFailed, match=f"failed: {os.strerror(reason)}; look at the disk"):
             await store.append(SESSION, 1, 2, notices(3, 1), durable=True)
         file.failing = False
         with pytest.raises(StoreFailed):
             await store.sync()
         assert type(store.failed) is StoreFailed
+        assert await store.last_seq(SESSION) == 3
+
+
+async def test_a_store_whose_folder_is_removed_is_not_well(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    async with await SqliteStore.open(folder) as store:
+        await store.probe()
+        shutil.rmtree(folder)
+        with pytest.raises(StoreFailed, match=r"store\.db failed: No such file or directory"):
+            await store.probe()
+        StoreFile(folder).close()
+        with pytest.raises(StoreFailed, match=r"store\.db failed: the file was replaced while it was in use"):
+            await store.probe()
+
+
+async def test_a_store_with_a_damaged_page_is_not_well(tmp_path: Path) -> None:
+    async with await SqliteStore.open(tmp_path) as store:
+        await begin(store, 2_000)
+    pages = (tmp_path / "store.db").stat().st_size // 4096
+    with closing(sqlite3.connect(tmp_path / "store.db")) as connection:
+        (root,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'events'").fetchone()
+    damage(tmp_path / "store.db", [root])
+    assert pages > root
+    async with await SqliteStore.open(tmp_path) as store:
+        with pytest.raises(StoreCorrupt):
+            await store.probe()
 
 
 def test_an_error_of_the_system_is_told_by_what_it_means(tmp_path: Path) -> None:

@@ -833,13 +833,13 @@ export interface GitLogQuery {
   readonly skip?: number;
 }
 
-/** Whether the server is well; `checks` when it was asked to look closely. */
+/** Whether the server is well; `checks` when it was asked to look closely, or what is wrong. */
 export interface Health {
   readonly status: "failing" | "ok";
   readonly checks?: readonly Check[];
 }
 
-/** `deep`: write to the store, start a process, look at the disk. */
+/** `deep`: write to the store, look for damage in it for a second, start a process, look at the disk. */
 export interface HealthQuery {
   readonly deep?: boolean;
 }

@@ -41,14 +41,14 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Whether the server is well; `checks` when it was asked to look closely."""
+    """Whether the server is well; `checks` when it was asked to look closely, or what is wrong."""
 
     status: Literal["ok", "failing"]
     checks: tuple[Check, ...] = ()
 
 
 class HealthQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """`deep`: write to the store, start a process, look at the disk."""
+    """`deep`: write to the store, look for damage in it for a second, start a process, look at the disk."""
 
     deep: bool = False
 
@@ -61,17 +61,21 @@ async def welcome(call: Call) -> Welcome:
 @routes.get(
     "/v1/health",
     scope="read",
-    summary="Whether the server is well; `deep=1` tries what it needs, and is 503 when something fails",
+    summary="Whether the server is well: 503 while nothing can be stored; `deep=1` tries all that it needs",
     answer=Health,
     problems=(503,),
 )
 async def health(call: Call, query: HealthQuery) -> Health | Response:
-    if not query.deep:
-        return Health(status="ok")
-    checks = await look_closely(call.api)
+    checks = await look_closely(call.api) if query.deep else _known_problems(call.api)
     if all(check.ok for check in checks):
         return Health(status="ok", checks=checks)
     return Response(msgspec.json.encode(Health(status="failing", checks=checks)), 503, media_type=JSON)
+
+
+def _known_problems(api: Api) -> tuple[Check, ...]:
+    """What is known to be wrong without a look at anything."""
+    failed = api.store.failed
+    return () if failed is None else (Check(name="store", ok=False, detail=str(failed), ms=0.0),)
 
 
 async def look_closely(api: Api) -> tuple[Check, ...]:
@@ -97,11 +101,7 @@ async def _try(api: Api, name: str, check: Callable[[Api], Awaitable[str]]) -> C
 
 
 async def _store(api: Api) -> str:
-    if api.store.failed is not None:
-        raise api.store.failed
-    document = api.store.documents("health")
-    await document.put("last", str(time.time()).encode())
-    await document.get("last")
+    await api.store.probe()
     return "written and read"
 
 

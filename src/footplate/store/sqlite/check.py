@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
+import time
+from typing import Final
+
+from footplate.errors import StoreCorrupt
+
+QUICK_S: Final = 1.0
+STEPS: Final = 20_000
 
 _HOLES = """SELECT session, count(*), min(seq), max(seq) FROM events JOIN logs ON num = log WHERE session IS NOT NULL
 GROUP BY log HAVING min(seq) <> 1 OR max(seq) <> count(*)"""
@@ -24,6 +31,21 @@ def find_damage(connection: sqlite3.Connection) -> tuple[str, ...]:
     )
     unlisted = tuple(f"session {session}: not in the index" for (session,) in connection.execute(_UNLISTED))
     return holes + unlisted
+
+
+def find_damage_quickly(connection: sqlite3.Connection, within_s: float = QUICK_S) -> None:
+    """Raise `StoreCorrupt` for damage that is found within some time; a large file is looked at in part."""
+    until = time.monotonic() + within_s
+    connection.set_progress_handler(lambda: time.monotonic() > until, STEPS)
+    try:
+        found = connection.execute("PRAGMA quick_check(1)").fetchone()
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
+            raise
+        return
+    if found != ("ok",):
+        (_, _, path) = connection.execute("PRAGMA database_list").fetchone()
+        raise StoreCorrupt(path, found[0])
 
 
 def _find_in_file(connection: sqlite3.Connection) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from footplate.errors import LockHeld, StoreFailed
 from footplate.store.migrations.runner import migrate, sync_path
-from footplate.store.sqlite.faults import translate_fault
+from footplate.store.sqlite.faults import fault_of_system, translate_fault
 
 log = logging.getLogger(__name__)
 
@@ -81,7 +81,7 @@ class StoreFile:
             if max_bytes is not None:
                 (page,) = connection.execute("PRAGMA page_size").fetchone()
                 connection.execute(f"PRAGMA max_page_count = {max(1, max_bytes // page)}").fetchone()
-            _try_to_write(connection)
+            _write_something(connection)
             self.wal = os.open(f"{self.path}-wal", os.O_RDWR | os.O_CLOEXEC)
             sync_path(self.path.parent)
         except BaseException:
@@ -112,13 +112,28 @@ class StoreFile:
         try:
             yield
             if self._folded_at() != before:
-                _try_to_write(self.writer)
+                _write_something(self.writer)
         finally:
             _set_manner(self.writer, busy_ms=0, fold_pages=0)
 
     def _folded_at(self) -> int:
         """When the file itself was written: nothing but folding does that."""
         return os.fstat(self._file).st_mtime_ns
+
+    def try_to_write(self) -> None:
+        """Write something that changes nothing, in the thread that writes."""
+        _write_something(self.writer)
+
+    def check_place(self) -> None:
+        """Raise `StoreFailed` when our file is not the one that has its name: what is written to it would be lost."""
+        for path, fd in ((self.path, self._file), (self.path.with_name(f"{self.path.name}-wal"), self.wal)):
+            try:
+                found = path.stat()
+            except OSError as error:
+                raise fault_of_system(error, path) from error
+            ours = os.fstat(fd)
+            if (found.st_dev, found.st_ino) != (ours.st_dev, ours.st_ino):
+                raise StoreFailed(str(path), "the file was replaced while it was in use")
 
     def sync(self) -> None:
         """Make every commit so far safe from a power cut."""
@@ -160,12 +175,17 @@ def _set_manner(connection: sqlite3.Connection, *, busy_ms: int, fold_pages: int
     connection.execute(f"PRAGMA wal_autocheckpoint = {fold_pages}")
 
 
-def _try_to_write(connection: sqlite3.Connection) -> None:
+def _write_something(connection: sqlite3.Connection) -> None:
     """Write something now: a disk that cannot be written is told at the start, and the write-ahead log exists."""
     connection.execute("BEGIN IMMEDIATE")
-    connection.execute("INSERT INTO logs (session, epoch) VALUES (NULL, 0)")
-    connection.execute("DELETE FROM logs WHERE num = last_insert_rowid()")
-    connection.execute("COMMIT")
+    try:
+        connection.execute("INSERT INTO logs (session, epoch) VALUES (NULL, 0)")
+        connection.execute("DELETE FROM logs WHERE num = last_insert_rowid()")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
 
 
 if sys.platform == "darwin":  # there fsync alone stops at the disk's own cache

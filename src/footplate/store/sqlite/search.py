@@ -97,10 +97,11 @@ class Upkeep:
             self._changed.clear()
             try:
                 await self.catch_up()
-            except StoreClosed:
-                return
             except StoreError as problem:
-                log.warning("the index of the sessions is behind, and is tried again: %s", problem)
+                if not problem.retryable or isinstance(problem, StoreClosed):
+                    return
+                # Also finds out that there is space again when nobody else writes.
+                self._changed.set()
 
     async def catch_up(self) -> None:
         """Do all that is due now, in small steps."""

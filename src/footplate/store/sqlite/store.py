@@ -23,9 +23,9 @@ from footplate.store.migrations.runner import copy_database
 from footplate.store.paging import make_page
 from footplate.store.projection import Folding
 from footplate.store.sqlite import imports, index, logs, retention
-from footplate.store.sqlite.check import find_damage
+from footplate.store.sqlite.check import find_damage, find_damage_quickly
 from footplate.store.sqlite.documents import SqliteDocuments
-from footplate.store.sqlite.faults import translate_fault
+from footplate.store.sqlite.faults import repeat_fault, translate_fault
 from footplate.store.sqlite.file import StoreFile
 from footplate.store.sqlite.journal import SqliteJournal, Tails, list_journals
 from footplate.store.sqlite.queue import SqliteQueue
@@ -60,6 +60,7 @@ class SqliteStore:
         self._closing: asyncio.Task[None] | None = None
         self.projections = index.SqliteProjections(self._readers, self._searchers, has_index=file.has_search)
         self._upkeep = Upkeep(self._writer, has_index=file.has_search)
+        self._writer.on_fault = self._upkeep.wake
 
     @classmethod
     async def open(
@@ -89,7 +90,7 @@ class SqliteStore:
 
     @property
     def failed(self) -> StoreFailed | None:
-        """Why the store takes no more writes; None while it does."""
+        """Why nothing can be stored now; None while it can."""
         return self._writer.failed
 
     async def close(self) -> None:
@@ -259,6 +260,14 @@ class SqliteStore:
     async def backup(self, path: Path) -> int:
         """Write a consistent copy beside the running work; its size in bytes."""
         return await self._slow.read(_back_up, path)
+
+    async def probe(self) -> None:
+        """Write something durably and look for damage for a short time."""
+        await self._slow.read(lambda _: self._file.check_place())
+        if self.failed is not None and not self.failed.retryable:
+            raise repeat_fault(self.failed)
+        await self.documents("health").put("last", b"")
+        await self._slow.read(find_damage_quickly)
 
     async def check(self) -> tuple[str, ...]:
         """Look at everything; what is wrong, one line each."""

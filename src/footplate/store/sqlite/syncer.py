@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -12,7 +13,7 @@ from queue import Empty, SimpleQueue
 from typing import Final
 
 from footplate.errors import StoreFailed
-from footplate.store.sqlite.faults import fault_of_system, repeat_fault
+from footplate.store.sqlite.faults import repeat_fault
 from footplate.store.sqlite.order import AnyOrder, post, settle_all
 from footplate.store.sqlite.transaction import Transaction
 
@@ -68,7 +69,8 @@ class Syncer:
                 try:
                     self._sync()
                 except OSError as error:
-                    fault = fault_of_system(error, self._path)
+                    # Not `StoreFull`, whatever the reason: trying again cannot help.
+                    fault = StoreFailed(str(self._path), os.strerror(error.errno) if error.errno else str(error))
                     self._on_fault(fault)
             self._syncing = False
             if fault is not None:

@@ -7,6 +7,7 @@ does (a sync, folding the log into the file, a lock that a stranger has) is left
 from __future__ import annotations
 
 import asyncio
+import logging
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
@@ -21,6 +22,8 @@ from footplate.store.sqlite.file import StoreFile
 from footplate.store.sqlite.order import AnyOrder, Given, Order, post, settle_all
 from footplate.store.sqlite.syncer import Syncer
 from footplate.store.sqlite.transaction import Transaction
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Orders = Sequence[AnyOrder[Transaction]]
@@ -41,10 +44,18 @@ OVERHEAD: Final = 4096
 
 
 class Writer:
-    """Takes orders on the loop, carries them out there or in its thread. Stops for good at the file's first failure."""
+    """Takes orders on the loop, carries them out there or in its thread.
+
+    `failed` is why nothing can be written now. When there was no space, SQLite has undone the group cleanly: each later
+    group tries again. After any other failure of the file, and after a sync that failed, nothing more is written: the
+    file may not be what we think it is, and only opening it again reads it anew.
+    """
 
     def __init__(self, file: StoreFile, bells: Bells, clock: Callable[[], float], sync_period_s: float) -> None:
         self.failed: StoreFailed | None = None
+        self.on_fault: Callable[[], None] = lambda: None
+        """Called on the loop when nothing can be written from now on."""
+
         self._loop = asyncio.get_running_loop()
         self._file = file
         self._bells = bells
@@ -162,7 +173,7 @@ class Writer:
                 self._fail(fault)
 
     def _write_group(self, orders: Orders) -> None:
-        if self.failed is not None:
+        if self.failed is not None and not self._recover():
             self._refuse(orders)
             return
         try:
@@ -205,6 +216,21 @@ class Writer:
         settle_all(orders)
         self._bells.ring(rung)
 
+    def _recover(self) -> bool:
+        """Whether the file can be written again; a small write that reaches it must succeed first."""
+        if self.failed is None or not self.failed.retryable:
+            return False
+        try:
+            self._file.try_to_write()
+        except sqlite3.Error as error:
+            fault = translate_fault(error, self._file.path)
+            if isinstance(fault, StoreFailed) and not fault.retryable:
+                self.failed = fault
+            return False
+        self.failed = None
+        log.warning("the store %s can be written again", self._file.path)
+        return True
+
     def _refuse(self, orders: Orders) -> None:
         if self.failed is not None and orders:
             for order in orders:
@@ -212,6 +238,8 @@ class Writer:
             post(self._loop, partial(settle_all, orders))
 
     def _fail(self, fault: StoreFailed) -> None:
-        """The first fault is the one to tell."""
-        if self.failed is None:
+        """The first fault is the one to tell, unless it may pass and this one does not."""
+        if self.failed is None or (self.failed.retryable and not fault.retryable):
             self.failed = fault
+            log.error("nothing can be stored: %s", fault)
+            post(self._loop, self.on_fault)

@@ -18,6 +18,7 @@ from footplate.runtime.access import Access
 from footplate.runtime.hub import Hub
 from footplate.runtime.service import Service
 from footplate.runtime.services import Services
+from footplate.store.base import Store
 from footplate.store.memory import MemoryStore
 
 TOKEN = "the-token-of-the-test"
@@ -49,7 +50,7 @@ async def serve(
     doors: Doors | None = None,
     *,
     token: str = TOKEN,
-    store: MemoryStore | None = None,
+    store: Store | None = None,
     path: str = "/usr/bin:/bin",
     env: Mapping[str, str] | None = None,
 ) -> AsyncIterator[Served]:
@@ -66,8 +67,7 @@ async def serve(
     }
     async with AsyncExitStack() as stack:
         if store is None:
-            store = MemoryStore()
-            stack.push_async_callback(store.close)
+            store = await stack.enter_async_context(MemoryStore())
         keeper = await stack.enter_async_context(Keeper.start())
         chosen = settings or Settings()
         services = Services(store, keeper, settings=chosen, environ=environ, data=folder / "data")
