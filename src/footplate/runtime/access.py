@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
+import logging
 import secrets
 import time
 from collections.abc import Callable
@@ -19,7 +20,15 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from footplate.errors import InvalidValue, NotFound, PermissionDenied, TokenInvalid
+from footplate.errors import (
+    InvalidValue,
+    NotFound,
+    PermissionDenied,
+    RevokedNotStored,
+    StoreClosed,
+    StoreError,
+    TokenInvalid,
+)
 from footplate.events.ids import SessionId
 from footplate.store.base import Store
 from footplate.store.projection import SessionRow
@@ -40,6 +49,9 @@ IMPLIES: Final[dict[Scope, frozenset[Scope]]] = {
 """What each scope lets one do: who may drive may answer, who may answer may read."""
 
 ISSUED: Final = "fp"
+RETRY_S: Final = 2.0
+
+log = logging.getLogger(__name__)
 
 
 class Grant(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,6 +146,9 @@ class Access:
         self._documents = store.documents(TOKENS)
         self._records: dict[str, TokenRecord] = {}
         self._endings: dict[str, set[Callable[[], None]]] = {}
+        self._unstored: dict[str, str] = {}
+        """The names of tokens that were revoked while the store could not be written, by their ids."""
+        self._storing: asyncio.Task[None] | None = None
         self._open = open_to_all
         self._chosen = _hash(chosen) if chosen else ""
         self._local = _hash(local) if local else ""
@@ -210,13 +225,43 @@ class Access:
         return tuple(self._records[name] for name in sorted(self._records))
 
     async def revoke(self, name: str) -> None:
-        """From here on the token is not known. Raises `NotFound`."""
-        if name not in self._records:
+        """Make the token invalid, at once. Raises `NotFound`, or `RevokedNotStored` when that cannot be stored yet."""
+        record = self._records.pop(name, None)
+        if record is None and name not in self._unstored:
             raise NotFound("token", name)
-        await self._documents.delete(name)
-        self._records.pop(name, None)
         for end in tuple(self._endings.pop(name, ())):
             end()
+        if record is not None:
+            self._unstored[name] = record.name
+        try:
+            await self._documents.delete(name)
+        except StoreError as problem:
+            self._store_later()
+            raise RevokedNotStored(self._unstored[name], str(problem)) from problem
+        self._unstored.pop(name, None)
+
+    def _store_later(self) -> None:
+        if self._storing is None or self._storing.done():
+            self._storing = asyncio.create_task(self._store_revoked(), name="revoked tokens")
+
+    async def _store_revoked(self) -> None:
+        while self._unstored:
+            await asyncio.sleep(RETRY_S)
+            for name in tuple(self._unstored):
+                try:
+                    await self._documents.delete(name)
+                except StoreClosed:
+                    return
+                except StoreError as problem:
+                    log.warning("token %r is revoked, but this is not stored yet: %s", self._unstored[name], problem)
+                else:
+                    self._unstored.pop(name, None)
+
+    async def close(self) -> None:
+        """Stop trying to store what could not be stored."""
+        if self._storing is not None:
+            self._storing.cancel()
+            await asyncio.wait((self._storing,))
 
     def at_end(self, token: str, end: Callable[[], None]) -> Callable[[], None]:
         """Have this called once the token of that id is revoked or has expired; one without an id never is.

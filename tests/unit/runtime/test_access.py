@@ -8,10 +8,11 @@ import time
 import msgspec
 import pytest
 
-from footplate.errors import InvalidValue, NotFound, PermissionDenied, TokenInvalid
+from footplate.errors import InvalidValue, NotFound, PermissionDenied, RevokedNotStored, StoreFull, TokenInvalid
 from footplate.events.ids import SessionId
 from footplate.runtime.access import TOKENS, Access, Grant, TokenRecord, TokenRequest
 from footplate.store.memory import MemoryStore
+from footplate.store.memory_documents import MemoryDocuments
 
 MINE, OTHER = SessionId("mine"), SessionId("other")
 
@@ -29,6 +30,48 @@ async def test_an_issued_token_is_known_after_a_restart_and_unknown_once_it_is_r
             again.authenticate(token)
     with pytest.raises(NotFound):
         await again.revoke(issued.record.id)
+
+
+class FullDocuments(MemoryDocuments):
+    """Documents on a disk that may be full."""
+
+    full = False
+
+    async def delete(self, key: str, *, expect: int | None = None, durable: bool = True) -> bool:
+        if FullDocuments.full:
+            raise StoreFull("store.db", "database or disk is full")
+        return await super().delete(key, expect=expect, durable=durable)
+
+
+class FullStore(MemoryStore):
+    def documents(self, namespace: str) -> FullDocuments:
+        return FullDocuments(namespace, self._documents.setdefault(namespace, {}), self._numbers, self._now)
+
+
+async def test_a_token_is_revoked_at_once_when_the_store_is_full_and_stored_when_it_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("footplate.runtime.access.RETRY_S", 0.0)
+    store = FullStore()
+    access = await Access.load(store)
+    issued = await access.issue(TokenRequest(name="phone"))
+    ended = asyncio.Event()
+    access.at_end(issued.record.id, ended.set)
+    monkeypatch.setattr(FullDocuments, "full", True)
+    for _ in range(2):
+        with pytest.raises(RevokedNotStored, match="'phone' no longer works, but this is not stored yet"):
+            await access.revoke(issued.record.id)
+        with pytest.raises(TokenInvalid):
+            access.authenticate(issued.token)
+        assert (ended.is_set(), access.list()) == (True, ())
+    assert (await Access.load(store)).authenticate(issued.token).name == "phone"
+    monkeypatch.setattr(FullDocuments, "full", False)
+    assert access._storing is not None
+    await asyncio.wait_for(access._storing, 10)
+    assert (await store.documents(TOKENS).list()).items == ()
+    await access.close()
+    with pytest.raises(NotFound):
+        await access.revoke(issued.record.id)
 
 
 async def test_only_the_hash_of_a_token_is_stored() -> None:
