@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 VARIABLE = "FOOTPLATE_RUN"
+FILES = "FOOTPLATE_OPEN_FILES"
+"""Names in the keeper's environment the soft limit that agents get, when the service has raised its own."""
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 
 
@@ -84,7 +86,8 @@ class Setting:
 
     def __init__(self) -> None:
         self.parent = os.getpid()
-        self.files = resource.getrlimit(resource.RLIMIT_NOFILE)
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self.files = int(os.environ.get(FILES, soft)), hard
         self.prctl = load_prctl()
         self.signals = changed_signals()
 

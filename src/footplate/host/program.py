@@ -3,22 +3,48 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
+import resource
 import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import Final
 
+from .birth import FILES
 from .spawn import Exit
 from .table import kill_exactly, look, open_pidfd
 
 LOOK_AGAIN: Final = 0.02  # where there are no pidfds
 SOURCE: Final = Path(__file__).with_name("keeper.py")
 
+log = logging.getLogger(__name__)
+
+
+_own_files: int | None = None
+"""The soft limit of open files that we had before it was raised."""
+
+
+def allow_files() -> None:
+    """Raise the soft limit of open files to the hard limit, for this process and not for its agents.
+
+    Programs that use select(2) fail with high descriptors: a keeper gives agents the limit that we were started with.
+    """
+    global _own_files  # noqa: PLW0603 - a limit belongs to the process
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == hard:
+        return
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    except (OSError, ValueError) as problem:  # macOS refuses "unlimited"
+        log.warning("the limit of open files stays at %d: %s", soft, problem)
+    else:
+        _own_files = soft
+
 
 def launch_keeper(fd: int, marker: str, state_dir: Path | None, *, keep: bool = False) -> subprocess.Popen[bytes]:
-    """Start the keeper program: a session of its own, no environment, none of our descriptors but one.
+    """Start the keeper program: a session of its own, an empty environment, none of our descriptors but one.
 
     One that is to `keep` forks, and is nobody's child; what is returned then ends at once.
     """
@@ -29,8 +55,9 @@ def launch_keeper(fd: int, marker: str, state_dir: Path | None, *, keep: bool = 
     if keep:
         argv.append("keep")
     null = subprocess.DEVNULL
+    env = {} if _own_files is None else {FILES: str(_own_files)}
     return subprocess.Popen(
-        argv, env={}, cwd="/", pass_fds=[fd], start_new_session=True, stdin=null, stdout=null, stderr=null
+        argv, env=env, cwd="/", pass_fds=[fd], start_new_session=True, stdin=null, stdout=null, stderr=null
     )
 
 

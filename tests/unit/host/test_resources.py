@@ -13,6 +13,7 @@ from footplate.errors import SpawnFailed
 from footplate.host.child import Process
 from footplate.host.confinement import confine
 from footplate.host.process import Keeper, Spawn
+from footplate.host.program import allow_files
 from footplate.host.resources import (
     Excess,
     ResourceLimits,
@@ -93,6 +94,21 @@ async def test_the_kernel_holds_each_process_to_its_limits(keeper: Keeper) -> No
 async def test_a_limit_above_our_own_is_cut_to_it(keeper: Keeper) -> None:
     ours = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     assert await _say(keeper, "ulimit -Hn", limits={"RLIMIT_NOFILE": ours + 1}) == [str(ours)]
+
+
+async def test_a_service_may_open_as_many_files_as_the_system_allows_and_its_agents_as_many_as_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    monkeypatch.setattr("footplate.host.program._own_files", None)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, before[1]))
+    try:
+        allow_files()
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (before[1], before[1])
+        async with Keeper.start() as keeper:
+            assert await _say(keeper, "echo $(ulimit -Sn) $(ulimit -Hn)") == ["256", str(before[1])]
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 async def test_a_limit_that_does_not_exist_is_refused(keeper: Keeper) -> None:

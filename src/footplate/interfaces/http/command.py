@@ -20,6 +20,7 @@ from footplate.config.running import DEFAULT_PORT, Running, remove_running, writ
 from footplate.config.settings import Settings, load_settings
 from footplate.engines.commands import with_agents
 from footplate.errors import ConfigError, FootplateError, InvalidValue, RequestError
+from footplate.host.program import allow_files
 from footplate.host.table import start_time
 from footplate.interfaces.http import daemon
 from footplate.interfaces.http.api import open_api
@@ -60,6 +61,7 @@ async def run_server(
     wanted: Wanted, environ: Mapping[str, str], settings: Settings, beside: Sequence[str] = ()
 ) -> None:
     """Open everything, take calls, and stop in order when a signal comes."""
+    allow_files()
     async with AsyncExitStack() as stack:
         listening = bind(wanted.host, wanted.port)
         stack.callback(listening.close)

@@ -17,6 +17,7 @@ from footplate.chat.running import Keeping
 from footplate.config.settings import load_settings
 from footplate.engines.commands import with_agents
 from footplate.errors import ConfigError, FootplateError, RequestError
+from footplate.host.program import allow_files
 from footplate.interfaces.telegram.bot.client import API_URL
 from footplate.interfaces.telegram.opening import TelegramKind, check_settings
 from footplate.interfaces.telegram.setup import STYLES, Style, find_chat_id, import_takopi, set_up
@@ -39,6 +40,7 @@ async def run_alone(log_level: str) -> None:
     set_up_logging(log_level, settings)
     check_settings(settings.telegram)
     signals: list[signal.Signals] = []
+    allow_files()
     async with open_service(environ, settings, keep=True) as service, open_doors(service, "service"):
         task = spawn(Keeping(TelegramKind(), service, settings, environ).run(), name="telegram bridge", awaited=True)
 
