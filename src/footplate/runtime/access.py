@@ -32,6 +32,7 @@ from footplate.errors import (
 from footplate.events.ids import SessionId
 from footplate.store.base import Store
 from footplate.store.projection import SessionRow
+from footplate.tasks import spawn
 from footplate.ulid import new_ulid
 
 TOKENS: Final = "tokens"
@@ -242,7 +243,7 @@ class Access:
 
     def _store_later(self) -> None:
         if self._storing is None or self._storing.done():
-            self._storing = asyncio.create_task(self._store_revoked(), name="revoked tokens")
+            self._storing = spawn(self._store_revoked(), name="revoked tokens")
 
     async def _store_revoked(self) -> None:
         while self._unstored:

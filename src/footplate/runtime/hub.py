@@ -416,10 +416,9 @@ class Hub:
     async def _left(self) -> AsyncGenerator[SessionRow, None]:
         after: str | None = None
         while True:
-            page = await self.sessions(after=after)
+            page = await self._services.store.projections.unfinished(after=after)
             for row in page.items:
-                if _was_left(row):
-                    yield row
+                yield row
             after = page.after
             if after is None:
                 return
@@ -500,8 +499,3 @@ async def _at_once(items: Iterable[S], work: Callable[[S], Awaitable[T]]) -> lis
             return await work(item)
 
     return await asyncio.gather(*map(one, items))
-
-
-def _was_left(row: SessionRow) -> bool:
-    """Whether its process is gone without a word, or an answer waits in it that nobody has carried on."""
-    return row.attached or (row.turn is not None and not row.open_requests)

@@ -15,6 +15,7 @@ from footplate.errors import StoreClosed, StoreError
 from footplate.store.sqlite.rows import marks
 from footplate.store.sqlite.transaction import Transaction
 from footplate.store.sqlite.writer import Writer
+from footplate.tasks import spawn
 
 TRIGRAM: Final = 3
 """A shorter text is in no trigram: sessions are then looked through in order of the list."""
@@ -78,7 +79,7 @@ class Upkeep:
         self._steps = (index_step, settle_step) if has_index else (settle_step,)
         self._changed = asyncio.Event()
         self._changed.set()  # what an earlier process left
-        self._task = asyncio.create_task(self._run(), name="footplate-store-upkeep")
+        self._task = spawn(self._run(), name="footplate-store-upkeep")
 
     def wake(self) -> None:
         """A log or a row has changed."""
