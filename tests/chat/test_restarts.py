@@ -89,6 +89,19 @@ async def test_a_turn_that_died_with_the_service_leaves_no_working_message(bench
         await answered(bench, "mock: still there?")
 
 
+async def test_a_prompt_whose_session_fails_is_answered_by_the_session_that_is_opened_again(bench: Bench) -> None:
+    settings = bench.settings()
+    async with open_service(bench.environ, settings) as service, open_bridge(service, settings, pace=FAST, poll_s=1):
+        await bench.me.write("hang")
+        await bench.bots.until(lambda: bench.me.sees("working"))
+        (failing,) = service.hub.live
+        failing._failed(OSError("the disk is gone"))
+        await bench.bots.until(lambda: not bench.me.sees("working") and len(bench.me.answers) == 1)
+        assert service.hub.live != (failing,)
+        await bench.me.write("still there?")
+        await answered(bench, "mock: still there?")
+
+
 async def test_two_bridges_of_one_bot_are_refused(bench: Bench) -> None:
     settings = bench.settings()
     async with bench.bridge():

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from footplate.chat.model import Place
 from footplate.chat.talk.follower import Follower
 from footplate.chat.talk.kit import Kit
 from footplate.chat.talk.records import Job
-from footplate.errors import FootplateError
+from footplate.errors import FootplateError, SessionFailed
 from footplate.events import model as m
 from footplate.events.ids import RequestId, SessionId
 from footplate.events.model import Envelope
@@ -31,23 +31,30 @@ class Following:
         self._starting: set[asyncio.Task[None]] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._locks: dict[SessionId, asyncio.Lock] = {}
+        self._stopped = False
 
     async def start(self) -> None:
         """Go on with every prompt that was on its way, and with everything that is asked."""
         self._homes = await self._kit.records.homes.all()
-        for job in sorted((await self._kit.records.jobs.all()).values(), key=lambda each: each.at):
-            try:
-                await self.show(job, await self._kit.hub.get(job.session))
-            except FootplateError as problem:
-                log.warning("prompt %s cannot be shown: %s", job.prompt, problem)
-                await self._kit.say(f"lost-{job.prompt}", job.place, f"this prompt cannot be gone on with: {problem}")
-                await self._kit.records.jobs.drop(job.prompt)
+        await self._show_again((await self._kit.records.jobs.all()).values())
         page = await self._kit.hub.sessions(SessionFilter(asking=True))
         for row in page.items:
             await self._look_at(row.session, row.last_seq)
 
+    async def _show_again(self, jobs: Iterable[Job]) -> None:
+        for job in sorted(jobs, key=lambda each: each.at):
+            try:
+                await self.show(job, await self._kit.hub.get(job.session))
+            except SessionFailed as problem:  # the service is stopping; the next one continues
+                log.warning("prompt %s is not shown: %s", job.prompt, problem)
+            except FootplateError as problem:
+                log.warning("prompt %s cannot be shown: %s", job.prompt, problem)
+                await self._kit.say(f"lost-{job.prompt}", job.place, f"this prompt cannot be gone on with: {problem}")
+                await self._kit.records.jobs.drop(job.prompt)
+
     async def stop(self) -> None:
         """Follow nothing any more."""
+        self._stopped = True
         starting = tuple(self._starting)
         for task in starting:
             task.cancel()
@@ -129,5 +136,11 @@ class Following:
         return follower
 
     def _ended(self, follower: Follower) -> None:
-        if self._followers.get(follower.id) is follower:
-            del self._followers[follower.id]
+        """A session that failed is opened again, and its prompts are shown from there."""
+        if self._followers.get(follower.id) is not follower:
+            return
+        del self._followers[follower.id]
+        if follower.jobs and not self._stopped:
+            task = spawn(self._show_again(tuple(follower.jobs.values())), name=f"chat looks at {follower.id} again")
+            self._starting.add(task)
+            task.add_done_callback(self._starting.discard)
