@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from footplate.errors import SessionFailed, StoreBusy
 from footplate.events import model as m
 from footplate.events.ids import SessionId, TaskId
 from footplate.events.model import Envelope
+from footplate.host.keepers import Keepers
 from footplate.host.process import Keeper
 from footplate.runtime.failures import MOST, WINDOW_S
 from footplate.runtime.hub import Hub
@@ -478,6 +480,31 @@ async def test_one_session_that_cannot_be_opened_does_not_keep_the_others_from_i
             assert [each.cold for each in found] == [True, False, False]
             assert [each.view().state for each in found[1:]] == ["interrupted", "interrupted"]
         assert f"session {names[0]} cannot be opened" in caplog.text
+
+
+@pytest.mark.parametrize("readable", [True, False])
+async def test_an_agent_that_cannot_be_reattached_is_ended_and_the_service_starts(
+    store: GatedStore, tmp_path: Path, readable: bool
+) -> None:
+    async def kept(machine: GatedMachine) -> Services:
+        keepers = await Keepers.open(tmp_path / "data", grace_s=60)
+        environ = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "FOOTPLATE_MOCK_PACE_MS": "0"}
+        data = tmp_path / "data"
+        return Services(
+            store, keepers, settings=STDIO, environ=environ, data=data, keepers=keepers, surroundings=machine
+        )
+
+    async with open_runtime(await kept(GatedMachine())) as service:
+        session = await _create(service.hub, tmp_path)
+        await session.prompt("hang")
+        await until(session, lambda event: isinstance(event, m.TurnStarted))
+    broken = GatedMachine()
+    broken.disk.problem = None if readable else PermissionError("the transcript cannot be read")
+    async with open_runtime(await kept(broken)) as service:
+        found = await service.hub.get(session.id)
+        assert service.rejoined == ((session.id,) if readable else ())
+        assert (found.attached, found.view().state) == ((True, "running") if readable else (False, "interrupted"))
+        service.hub.leaving = False
 
 
 # ------------------------------------------------------------------------------------------------- sweeper
