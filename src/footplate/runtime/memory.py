@@ -148,7 +148,8 @@ S = TypeVar("S", bound=Evictable)
 
 def choose_evictions(sessions: Iterable[S], *, now: float, idle_s: float, short: bool) -> list[S]:
     """Whose process goes: those idle for too long, and when memory is short also the one that is idle longest."""
-    idle = sorted((each for each in sessions if each.attached and not each.working), key=lambda each: each.idle_since)
+    late = (each for each in sessions if each.attached and (short or now - each.idle_since > idle_s))
+    idle = sorted((each for each in late if not each.working), key=lambda each: each.idle_since)
     chosen = [each for each in idle if now - each.idle_since > idle_s]
     if short and not chosen and idle and now - idle[0].idle_since > min(SETTLED_S, idle_s):
         chosen = idle[:1]

@@ -78,6 +78,7 @@ class SessionLife(ABC):
         self._on_failed = on_failed
         self._parts: Parts | None = None
         self._waking: asyncio.Task[Exception | None] | None = None
+        self._failed_waking: BaseException | None = None
         self._rejoined: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[Exception | None] | None = None
         self._leaving = asyncio.Lock()
@@ -174,6 +175,8 @@ class SessionLife(ABC):
             self._parts = self._assemble()
             if rejoin is None or not await self._try_rejoin(rejoin):
                 await self._continue()
+            if self._failed_waking is not None:
+                raise self._failed_waking  # noqa: TRY301 - a posted piece of work or a task has failed meanwhile
         except FootplateError as problem:
             await self._fall_asleep()
             return problem
@@ -183,7 +186,7 @@ class SessionLife(ABC):
             await self._fall_asleep()
             return SessionFailed(self.id, f"{type(problem).__name__}: {problem}")
         finally:
-            self._waking = None
+            self._waking = self._failed_waking = None
         return None
 
     async def _continue(self) -> None:
@@ -207,6 +210,7 @@ class SessionLife(ABC):
             if self._services.keepers is not None:
                 self._services.keepers.end(rejoin.held)
             self._parts = self._assemble()
+            self._failed_waking = None
             return False
         self._rejoined = spawn(self._catch_up(), name=f"reattach {self.id}", on_failure=self._failed)
         return True
@@ -412,9 +416,11 @@ class SessionLife(ABC):
     def _failed(self, problem: BaseException) -> None:
         """A task or a piece of work of this session has failed, and nobody knows how far it came.
 
-        While it wakes or is released, whoever does that handles it.
+        While it wakes, waking fails; while it is released, that goes on without what has failed.
         """
-        if not self._is_over and self._waking is None:
+        if self._waking is not None:
+            self._failed_waking = problem
+        elif not self._is_over:
             self._give_up(problem)
 
     def _give_up(self, problem: BaseException) -> None:

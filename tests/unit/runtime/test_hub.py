@@ -443,6 +443,24 @@ async def test_a_session_that_cannot_be_opened_stays_readable_and_the_next_comma
         assert (await until_ended(session, after=before)).ok
 
 
+async def test_work_that_fails_by_itself_while_a_session_wakes_fails_the_waking(
+    services: Services, machine: GatedMachine, tmp_path: Path
+) -> None:
+    async with Hub.open(services) as hub:
+        session = await _create(hub, tmp_path)
+        machine.disk.shut()
+        await session.prompt("hello")  # its agent never starts: the prompt waits for the next life
+        await hub.forget(session.id)
+        machine.disk.open()
+        machine.disk.problem = PermissionError("no access")
+        again = await hub.get(session.id)
+        assert await _problem(again.take_up()) == "SessionFailed"
+        assert again.cold
+        machine.disk.problem = None
+        await again.take_up()
+        assert (await until_ended(again)).answer == "mock: hello"
+
+
 async def test_a_reader_of_all_sessions_that_raises_breaks_no_append(
     services: Services, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
