@@ -19,7 +19,7 @@ import msgspec
 from footplate.config.settings import Settings
 from footplate.engines.base import Engine
 from footplate.engines.catalog import make_engine
-from footplate.errors import FootplateError, InvalidValue, SessionFailed, UnknownSession
+from footplate.errors import FootplateError, InvalidValue, SessionFailed, UnknownSession, WrongEpoch
 from footplate.events.base import ResumeToken
 from footplate.events.ids import SessionId
 from footplate.events.reduce import SessionReducer
@@ -325,7 +325,8 @@ class Hub:
         entry = self._entries.get(session.id)
         if isinstance(entry, Open) and entry.session is session:
             self._leave(entry.session, session.abandon())
-            self._tasks.spawn(self._recover(session.id), name=f"recover session {session.id}")
+            if not isinstance(problem, WrongEpoch):  # else another service owns it: claiming it back would be a fight
+                self._tasks.spawn(self._recover(session.id), name=f"recover session {session.id}")
 
     async def _recover(self, session: SessionId) -> None:
         try:
