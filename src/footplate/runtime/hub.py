@@ -404,7 +404,13 @@ class Hub:
 
     async def take_up_left(self) -> None:
         """Wake the sessions that a service which stopped has left in the middle, so that lists show how they are."""
-        await _at_once([row.session async for row in self._left()], self._wake)
+        after: str | None = None
+        while True:
+            page = await self._services.store.projections.unfinished(after=after)
+            await _at_once([row.session for row in page.items], self._wake)
+            after = page.after
+            if after is None:
+                return
 
     async def _wake(self, session: SessionId) -> None:
         try:
@@ -413,16 +419,6 @@ class Hub:
             log.warning("session %s cannot be opened again: %s", session, problem)
         except Exception:
             log.exception("session %s cannot be opened again", session)
-
-    async def _left(self) -> AsyncGenerator[SessionRow, None]:
-        after: str | None = None
-        while True:
-            page = await self._services.store.projections.unfinished(after=after)
-            for row in page.items:
-                yield row
-            after = page.after
-            if after is None:
-                return
 
     async def drain(self, patience_s: float) -> bool:
         """Wait until no turn runs; False when some still do after so many seconds. Nothing new is begun meanwhile."""

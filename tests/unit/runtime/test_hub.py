@@ -500,6 +500,32 @@ async def test_one_session_that_cannot_be_opened_does_not_keep_the_others_from_i
         assert f"session {names[0]} cannot be opened" in caplog.text
 
 
+async def test_a_session_that_only_has_waiting_prompts_is_found_at_the_start(
+    services: Services, machine: GatedMachine, tmp_path: Path
+) -> None:
+    async with Hub.open(services) as hub:
+        session = await _create(hub, tmp_path)
+        machine.disk.shut()
+        await session.prompt("hello")  # its agent never starts
+        await hub.forget(session.id)
+        machine.disk.open()
+    row = (await services.store.projections.sessions()).items[0]
+    assert (row.attached, row.turn) == (False, None)
+    async with open_runtime(services) as service:
+        assert (await until_ended(await service.hub.get(session.id))).answer == "mock: hello"
+
+
+async def test_what_a_start_costs_depends_on_what_was_left_not_on_what_is_stored(
+    services: Services, store: GatedStore, tmp_path: Path
+) -> None:
+    async with Hub.open(services) as hub:
+        for _ in range(20):
+            await _create(hub, tmp_path)
+    claims = store.claims.total()
+    async with open_runtime(services) as service:
+        assert (service.hub.live, store.claims.total()) == ((), claims)
+
+
 @pytest.mark.parametrize("readable", [True, False])
 async def test_an_agent_that_cannot_be_reattached_is_ended_and_the_service_starts(
     store: GatedStore, tmp_path: Path, readable: bool
