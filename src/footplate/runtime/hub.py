@@ -43,6 +43,9 @@ ARCHIVED = "archived"
 AT_ONCE: Final = 8
 """How many sessions a service that starts wakes at a time."""
 
+MOST_PAUSE_S: Final = 60.0
+"""The longest pause before the next try to wake a session that has work left."""
+
 DRAIN_LOOK_S: Final = 0.05
 
 log = logging.getLogger(__name__)
@@ -108,6 +111,7 @@ class Hub:
         self._closed = False
         self._holding = False
         self._tasks = Tasks()
+        self._tries = Tasks()
         self._sweeper = Tasks()
         self._sweeper.spawn(self._sweep(), name="sweeper of sessions")
 
@@ -326,13 +330,7 @@ class Hub:
         if isinstance(entry, Open) and entry.session is session:
             self._leave(entry.session, session.abandon())
             if not isinstance(problem, WrongEpoch):  # else another service owns it: claiming it back would be a fight
-                self._tasks.spawn(self._recover(session.id), name=f"recover session {session.id}")
-
-    async def _recover(self, session: SessionId) -> None:
-        try:
-            await (await self.get(session)).take_up()
-        except Exception as problem:  # noqa: BLE001 - the next command tries again
-            log.warning("session %s is not opened again: %s", session, problem)
+                self._tries.spawn(self._wake(session.id), name=f"wake session {session.id} again")
 
     # ------------------------------------------------------------------------------------------ all of them
 
@@ -413,12 +411,27 @@ class Hub:
                 return
 
     async def _wake(self, session: SessionId) -> None:
+        """Wake a session that has work left; while that fails for a time only, it is tried again and again."""
+        if not await self._try_to_wake(session):
+            self._tries.spawn(self._wake_later(session), name=f"wake session {session} later")
+
+    async def _wake_later(self, session: SessionId) -> None:
+        pause = self._bounds.wake_s
+        await asyncio.sleep(pause)
+        while not await self._try_to_wake(session):
+            pause = min(2 * pause, MOST_PAUSE_S)
+            await asyncio.sleep(pause)
+
+    async def _try_to_wake(self, session: SessionId) -> bool:
+        """False when it may work later."""
         try:
             await (await self.get(session)).take_up()
         except FootplateError as problem:
             log.warning("session %s cannot be opened again: %s", session, problem)
+            return isinstance(problem, WrongEpoch) or not problem.retryable
         except Exception:
             log.exception("session %s cannot be opened again", session)
+        return True
 
     async def drain(self, patience_s: float) -> bool:
         """Wait until no turn runs; False when some still do after so many seconds. Nothing new is begun meanwhile."""
@@ -447,6 +460,7 @@ class Hub:
         """Nothing is opened from here on; what is on its way in is waited for, and released with the rest."""
         self._closed = True
         await self._sweeper.cancel()
+        await self._tries.cancel()
         await self._services.warm.close()
         while self._entries:
             for session in self.live:

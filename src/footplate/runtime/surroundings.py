@@ -58,6 +58,9 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     stop_s: float = 10.0
     """How long a session may take to be released; then its tasks are cancelled."""
 
+    wake_s: float = 1.0
+    """The first pause before a session that has work left, and could not be woken, is tried again."""
+
     sweep_s: float = 5.0
     """Between two looks for agents and sessions that have been idle for too long."""
 

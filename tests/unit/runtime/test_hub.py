@@ -39,7 +39,7 @@ def settings() -> Settings:
 
 @pytest.fixture
 def machine() -> GatedMachine:
-    return GatedMachine(settle_s=0.5, stop_s=60.0)
+    return GatedMachine(settle_s=0.5, stop_s=60.0, wake_s=0.01)
 
 
 @pytest.fixture
@@ -513,6 +513,23 @@ async def test_a_session_that_only_has_waiting_prompts_is_found_at_the_start(
     assert (row.attached, row.turn) == (False, None)
     async with open_runtime(services) as service:
         assert (await until_ended(await service.hub.get(session.id))).answer == "mock: hello"
+
+
+async def test_a_session_that_the_store_refuses_to_wake_at_the_start_is_woken_later(
+    services: Services, store: GatedStore, machine: GatedMachine, tmp_path: Path
+) -> None:
+    async with Hub.open(services) as hub:
+        session = await _create(hub, tmp_path)
+        machine.disk.shut()
+        await session.prompt("hello")  # its agent never starts
+        await hub.forget(session.id)
+        machine.disk.open()
+    store.broken[session.id] = StoreBusy("here", "locked")
+    async with open_runtime(services) as service:
+        found = await service.hub.get(session.id)
+        assert found.cold
+        del store.broken[session.id]
+        assert (await until_ended(found)).answer == "mock: hello"
 
 
 async def test_what_a_start_costs_depends_on_what_was_left_not_on_what_is_stored(
