@@ -20,6 +20,7 @@ from bench import (
     interrupt,
     journals,
     keeper,
+    many,
     memory,
     prompts,
     roster,
@@ -37,7 +38,7 @@ from bench.stage import Report, Stage
 from bench.streams import Stream
 
 NAMES: Final = (
-    *("deltas", "mixed", "results", "memory", "startup", "appends", "journals"),
+    *("deltas", "mixed", "results", "memory", "startup", "appends", "journals", "many"),
     *("warm", "idle", "interrupt", "keeper"),
     *("prompts", "fanout", "files", "serving", "editors"),
 )
@@ -54,6 +55,7 @@ class Scale(msgspec.Struct, frozen=True, kw_only=True):
     starts: int = 15
     appends: appends.Scale = appends.Scale()
     journals: journals.Scale = journals.Scale()
+    many: many.Scale = many.Scale()
     warm: warm.Scale = warm.Scale()
     idle: idle.Scale = idle.Scale()
     interrupt: interrupt.Scale = interrupt.Scale()
@@ -74,6 +76,7 @@ QUICK: Final = Scale(
     starts=3,
     appends=appends.QUICK,
     journals=journals.QUICK,
+    many=many.QUICK,
     warm=warm.QUICK,
     idle=idle.QUICK,
     interrupt=interrupt.QUICK,
@@ -150,6 +153,7 @@ def _sheets(scale: Scale, stage: Stage) -> dict[str, Callable[[], Sheet]]:
     return {
         "appends": lambda: appends.measure_appends(stage, scale.appends),
         "journals": lambda: journals.measure_journals(stage, scale.journals),
+        "many": lambda: many.measure_many(stage, scale.many),
         "warm": lambda: warm.measure_warm(stage, scale.warm),
         "idle": lambda: idle.measure_idle(stage, scale.idle),
         "interrupt": lambda: interrupt.measure_interrupt(stage, scale.interrupt),

@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from bench import appends, idle, interrupt, journals, keeper
+from bench import appends, idle, interrupt, journals, keeper, many
 from bench.goals import Verdict
 from bench.sheet import Sheet, at_least, below, render_sheet
 from bench.stage import Stage
@@ -30,6 +30,14 @@ def test_a_few_journals_are_measured_in_every_way(tmp_path: Path) -> None:
     assert all(len(rates) == 1 and min(rates) > 0 for rates in sheet.samples.values())
     assert [verdict.met is None for verdict in sheet.goals] == [False]
     assert list((tmp_path / "home").iterdir()) == []
+
+
+def test_a_store_with_a_few_sessions_is_measured(tmp_path: Path) -> None:
+    sheet = many.measure_many(Stage(tmp_path), many.Scale(sessions=(10, 20), starts=1, calls=1))
+    assert sheet.why == ""
+    assert [row[0] for row in sheet.rows] == [many.START, *many.CALLS]
+    assert len(sheet.samples) == 2 * len(sheet.rows)
+    assert len(sheet.goals) == 2
 
 
 def test_a_few_idle_sessions_are_measured(tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ async def test_a_store_of_schema_4_is_listed_and_searched_as_before(tmp_path: Pa
     async with await SqliteStore.open(tmp_path) as store:
         assert await store.projections.sessions() == before
         assert await store.projections.sessions(SessionFilter(text="über")) == before
-        await store._upkeep.catch_up()
+        await store.catch_up()
         assert await store.projections.sessions(SessionFilter(text="über")) == before
         assert await store.check() == ()
 

@@ -70,7 +70,7 @@ async def fill(store: SqliteStore, count: int) -> None:
             await store.documents(ARCHIVED).put(session, b"", durable=False)
 
     await asyncio.gather(*map(add, range(count)))
-    await store._upkeep.catch_up()
+    await store.catch_up()
     for number in range(10):
         session = SessionId(f"01J0{number:06d}")
         seq = await store.last_seq(session) + 1
@@ -173,14 +173,14 @@ async def test_a_search_is_right_before_and_after_the_index_has_caught_up(tmp_pa
             await store.append(name, 1, 0, [envelope(1, opened, session=name)])
         assert await found(store, "title of s1") == [session]
     async with await SqliteStore.open(tmp_path) as store:
-        await store._upkeep.catch_up()
+        await store.catch_up()
         assert await found(store, "title of s1") == [session]
         await store.append(session, 1, 1, [envelope(2, m.TitleChanged(title="another name"), session=session)])
         await store.delete_session(other)
         for _ in range(2):
             assert await found(store, "another name") == [session]
             assert await found(store, "title of") == []
-            await store._upkeep.catch_up()
+            await store.catch_up()
         assert await store.check() == ()
 
 

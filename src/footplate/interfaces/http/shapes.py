@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from footplate.events.ids import EngineSessionId, SessionId, TurnId
@@ -40,8 +42,11 @@ class SessionInfo(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def of(cls, row: SessionRow) -> SessionInfo:
         """From the store's index."""
-        shared = {field.name: getattr(row, field.name) for field in msgspec.structs.fields(cls) if field.name != "id"}
-        return cls(id=row.session, **shared)
+        return cls(id=row.session, **{name: getattr(row, name) for name in _SHARED})
+
+
+# To look up the fields of a struct takes longer than to make one.
+_SHARED: Final = tuple(field.name for field in msgspec.structs.fields(SessionInfo) if field.name != "id")
 
 
 class SessionList(msgspec.Struct, frozen=True, kw_only=True):

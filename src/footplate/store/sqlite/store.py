@@ -257,6 +257,10 @@ class SqliteStore:
     async def _add_imported(self, num: int, rows: Sequence[tuple[Stored, int]]) -> None:
         await self._writer.write(imports.add, num, rows)
 
+    async def catch_up(self) -> None:
+        """Bring the indexes of lists and searches up to date now; else they follow by themselves."""
+        await self._upkeep.catch_up()
+
     async def backup(self, path: Path) -> int:
         """Write a consistent copy beside the running work; its size in bytes."""
         return await self._slow.read(_back_up, path)
