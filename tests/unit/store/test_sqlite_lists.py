@@ -21,6 +21,7 @@ from footplate.store.sqlite import SqliteStore
 from footplate.store.sqlite.file import StoreFile
 from footplate.store.sqlite.index import _unfinished
 from footplate.store.sqlite.lists import list_sessions
+from footplate.store.sqlite.retention import CLOSED
 from footplate.store.sqlite.search import CANDIDATES
 from footplate.store.values import ARCHIVED, SessionFilter
 
@@ -123,6 +124,12 @@ def test_a_page_costs_the_same_whatever_the_store_holds(name: str, folders: tupl
 
 def test_finding_unfinished_sessions_costs_nothing_where_there_are_none(folders: tuple[Path, Path]) -> None:
     assert [count_steps(folder, lambda connection: _unfinished(connection, "", PAGE)) for folder in folders] == [0, 0]
+
+
+def test_a_request_and_a_session_to_remove_are_found_by_an_index(folders: tuple[Path, Path]) -> None:
+    for query, value in (("SELECT row FROM request_rows WHERE request = ?", "none"), (CLOSED, 0.0)):
+        found = [count_steps(folder, lambda each: each.execute(query, (value,)).fetchone()) for folder in folders]  # noqa: B023
+        assert found == [0, 0], query
 
 
 @pytest.mark.parametrize("has_index", [True, False])

@@ -50,6 +50,7 @@ STATEMENTS = (
     """CREATE INDEX sessions_by_engine_session ON session_rows (archived, engine_session, updated_at, session)
     WHERE engine_session IS NOT NULL""",
     "CREATE INDEX sessions_asking ON session_rows (archived, updated_at, session) WHERE open_requests > 0",
+    "CREATE INDEX requests_by_id ON request_rows (request)",
     # In a trigger OR IGNORE gives way to the conflict clause of the statement that fired it.
     """CREATE TRIGGER session_listed AFTER INSERT ON session_rows BEGIN
         INSERT INTO search_due (log) SELECT new.log WHERE new.log NOT IN search_due;

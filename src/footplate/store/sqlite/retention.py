@@ -19,6 +19,10 @@ JOURNALS = 64
 PURGED = "session IS NULL AND epoch >= 0"
 """Which logs are being removed; an unfinished import has no session either, and the epoch -1."""
 
+CLOSED = """SELECT session FROM session_rows CROSS JOIN log_ends USING (log)
+WHERE archived IN (0, 1) AND state = 'closed' AND updated_at < ?1 AND time < ?1 LIMIT 1"""
+"""Which session to remove; `archived` is there for the index, which begins with it."""
+
 
 class Step:
     """One step: a budget of rows, spent in turn on whatever may go."""
@@ -75,8 +79,7 @@ class Step:
         before = self._tx.clock() - policy.closed_sessions_age_s
         while self._left > 0:
             found = self._tx.connection.execute(
-                """SELECT session FROM session_rows JOIN log_ends USING (log)
-                WHERE state = 'closed' AND updated_at < ?1 AND time < ?1 LIMIT 1""",
+                CLOSED,
                 (before,),
             ).fetchone()
             if found is None:
