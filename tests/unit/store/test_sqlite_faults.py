@@ -139,7 +139,7 @@ async def test_a_disk_that_is_really_full_and_has_space_again(small_disk: Path) 
 
 
 async def test_space_is_noticed_when_nobody_writes(small_disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("footplate.store.sqlite.search.DELAY_S", 0.0)
+    monkeypatch.setattr("footplate.store.sqlite.upkeep.DELAY_S", 0.0)
     async with await SqliteStore.open(small_disk) as store:
         fill_up(small_disk / "filler")
         with pytest.raises(StoreFull):

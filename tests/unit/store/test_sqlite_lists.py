@@ -17,13 +17,13 @@ from footplate.events.ids import PromptId, RequestId, SessionId
 from footplate.events.requests import Request
 from footplate.store.conformance.scene import envelope, within
 from footplate.store.projection import SessionRow, search_text
-from footplate.store.sqlite import SqliteStore
+from footplate.store.sqlite import SqliteStore, logs
 from footplate.store.sqlite.file import StoreFile
 from footplate.store.sqlite.index import _unfinished
-from footplate.store.sqlite.lists import list_sessions
+from footplate.store.sqlite.lists import CANDIDATES, list_sessions
 from footplate.store.sqlite.retention import CLOSED
-from footplate.store.sqlite.search import CANDIDATES
-from footplate.store.values import ARCHIVED, SessionFilter
+from footplate.store.sqlite.upkeep import settle_step
+from footplate.store.values import ARCHIVED, Encoded, SessionFilter
 
 FEW, MANY = 200, 2_000
 PAGE = 20
@@ -192,7 +192,7 @@ async def test_a_search_is_right_before_and_after_the_index_has_caught_up(tmp_pa
 
 
 async def test_the_index_catches_up_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("footplate.store.sqlite.search.DELAY_S", 0.0)
+    monkeypatch.setattr("footplate.store.sqlite.upkeep.DELAY_S", 0.0)
     async with await SqliteStore.open(tmp_path) as store:
         await store.claim(SessionId("s1"))
         await store.append(SessionId("s1"), 1, 0, [envelope(1, m.SessionClosed(), session=SessionId("s1"))])
@@ -222,6 +222,20 @@ async def test_a_read_ends_when_its_caller_is_cancelled(tmp_path: Path) -> None:
         waiting.cancel()
         # One thread searches: it is free again only when both have ended.
         assert (await within(store.projections.sessions(SessionFilter(text="anything")))).items == ()
+
+
+async def test_an_append_beside_the_settling_of_its_log_makes_its_session_the_latest(tmp_path: Path) -> None:
+    sessions = [SessionId(f"s{number}") for number in range(4)]
+    async with await SqliteStore.open(tmp_path) as store:
+        for session in sessions:
+            await store.claim(session)
+            await store.append(session, 1, 0, [envelope(1, m.SessionClosed(), session=session)])
+        late = envelope(2, m.Notice(level="info", text="late"), session=sessions[0])
+        # Ordered in one round of the loop, they are one group.
+        appended = store._writer.write(logs.append, sessions[0], 1, 1, [Encoded.of(late)], durable=True)
+        await asyncio.gather(appended, store._writer.write(settle_step))
+        page = await store.projections.sessions(limit=1)
+        assert [row.session for row in page.items] == sessions[:1]
 
 
 async def test_a_prompt_that_waits_is_counted_once(tmp_path: Path) -> None:

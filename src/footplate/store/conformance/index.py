@@ -249,6 +249,20 @@ class IndexConformance(Scene):
             folding.add(story())
             assert await store.projections.session(SESSION) == folding.index.session == STORY
             assert (await store.projections.requests()).items == folding.requests == (APPLIED, OPEN)
+            first = _latest(await store.projections.sessions(limit=1))
+            await store.rebuild_projections()
+            await store.append(SESSION, 1, 9, [envelope(10, m.Notice(level="info", text="late"))])
+            assert (first, _latest(await store.projections.sessions(limit=1))) == (SESSION, SESSION)
+            await store.rebuild_projections()
+            other = SessionId("01J0LIST0")
+            await store.append(
+                other, 1, 2, [replace(envelope(3, m.Notice(level="info", text="x"), session=other), time=2e3)]
+            )
+            assert _latest(await store.projections.sessions(limit=1)) == other
+
+
+def _latest(page: Page[SessionRow]) -> SessionId:
+    return page.items[0].session
 
 
 def _unfinished_logs() -> dict[str, tuple[m.Event, ...]]:

@@ -150,6 +150,7 @@ def replace_rows(tx: Transaction, num: int, folding: Folding) -> bool:
     write_folding(tx, num, folding)
     head.index, head.listed = folding.index, bool(folding.last_seq)
     head.stored = folding.index.session if head.listed else None
+    head.settled = True
     return True
 
 

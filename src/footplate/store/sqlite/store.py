@@ -30,8 +30,8 @@ from footplate.store.sqlite.file import StoreFile
 from footplate.store.sqlite.journal import SqliteJournal, Tails, list_journals
 from footplate.store.sqlite.queue import SqliteQueue
 from footplate.store.sqlite.readers import Readers
-from footplate.store.sqlite.search import Upkeep
 from footplate.store.sqlite.syncer import PERIOD_S
+from footplate.store.sqlite.upkeep import Upkeep
 from footplate.store.sqlite.writer import Writer
 from footplate.store.transfer import Reader, each, write_line, write_title
 from footplate.store.upcast import upcast
@@ -56,6 +56,7 @@ class SqliteStore:
         self._readers = Readers(file, READERS)
         self._slow = Readers(file, 1)
         self._searchers = Readers(file, 1)
+        self._probes = Readers(file, 1)
         self._tails = Tails(self._readers, self._bells)
         self._closing: asyncio.Task[None] | None = None
         self.projections = index.SqliteProjections(self._readers, self._searchers, has_index=file.has_search)
@@ -104,6 +105,7 @@ class SqliteStore:
         await self._readers.stop()
         await self._slow.stop()
         await self._searchers.stop()
+        await self._probes.stop()
         await self._writer.stop()
         self._bells.ring_all()
         self._file.close()
@@ -267,11 +269,11 @@ class SqliteStore:
 
     async def probe(self) -> None:
         """Write something durably and look for damage for a short time."""
-        await self._slow.read(lambda _: self._file.check_place())
+        await self._probes.read(lambda _: self._file.check_place())
         if self.failed is not None and not self.failed.retryable:
             raise repeat_fault(self.failed)
         await self.documents("health").put("last", b"")
-        await self._slow.read(find_damage_quickly)
+        await self._probes.read(find_damage_quickly)
 
     async def check(self) -> tuple[str, ...]:
         """Look at everything; what is wrong, one line each."""

@@ -1,14 +1,13 @@
-"""The text of sessions in a full-text index (FTS5, trigrams), and the background work that keeps lists cheap.
+"""Background work that keeps lists and searches cheap: the full-text index, and the order of the lists.
 
-An append only notes which logs are behind (`search_due`, `unsettled`). `Upkeep` catches up in small steps beside the
-other work, also after a restart. Lists and searches are right at any time: they read what is behind as well.
+An append only notes which logs are ahead of them (`search_due`, `unsettled`). `Upkeep` catches up in small steps
+between other writes, also after a restart. Lists and searches are right at any time: they read what is ahead as well.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import sqlite3
 from typing import Final
 
 from footplate.errors import StoreClosed, StoreError
@@ -17,10 +16,6 @@ from footplate.store.sqlite.transaction import Transaction
 from footplate.store.sqlite.writer import Writer
 from footplate.tasks import spawn
 
-TRIGRAM: Final = 3
-"""A shorter text is in no trigram: sessions are then looked through in order of the list."""
-CANDIDATES: Final = 900
-"""With more of them, looking through the list finds a page sooner than sorting them would."""
 STEP: Final = 100
 DELAY_S: Final = 2.0
 PAUSE_S: Final = 0.02
@@ -30,23 +25,9 @@ QUIET_S: Final = 10.0
 log = logging.getLogger(__name__)
 
 
-def find_candidates(connection: sqlite3.Connection, text: str) -> list[int] | None:
-    """The logs that may contain the text (which is folded), among them all that do; None when they are too many."""
-    if len(text) < TRIGRAM:
-        return None
-    due = connection.execute("SELECT log FROM search_due LIMIT ?", (CANDIDATES + 1,)).fetchall()
-    if len(due) > CANDIDATES:
-        return None
-    # Wildcards in the text only find more: the caller compares each candidate with the text itself.
-    found = connection.execute(
-        "SELECT rowid FROM search WHERE text LIKE ? LIMIT ?", (f"%{text}%", CANDIDATES + 1)
-    ).fetchall()
-    candidates = {int(log) for (log,) in (*due, *found)}
-    return list(candidates) if len(candidates) <= CANDIDATES else None
-
-
 def index_step(tx: Transaction) -> bool:
     """Bring a few logs up to date in the full-text index; False when none is due."""
+    tx.flush()
     due = [int(num) for (num,) in tx.connection.execute("SELECT log FROM search_due LIMIT ?", (STEP,))]
     if due:
         some = marks(len(due))
@@ -60,6 +41,7 @@ def index_step(tx: Transaction) -> bool:
 
 def settle_step(tx: Transaction) -> bool:
     """Bring `updated_at`, by which lists are ordered, up to date for a few quiet logs; False when none is left."""
+    tx.flush()  # an append of the same group may have made a log unquiet
     quiet = tx.connection.execute(
         "SELECT log, time FROM unsettled JOIN log_ends USING (log) WHERE time < ? LIMIT ?", (tx.clock() - QUIET_S, STEP)
     ).fetchall()
@@ -98,11 +80,15 @@ class Upkeep:
             self._changed.clear()
             try:
                 await self.catch_up()
+            except StoreClosed:
+                return
             except StoreError as problem:
-                if not problem.retryable or isinstance(problem, StoreClosed):
+                if not problem.retryable:
+                    log.error("lists and searches are no longer indexed: %s", problem)  # noqa: TRY400
                     return
-                # Also finds out that there is space again when nobody else writes.
-                self._changed.set()
+                self._changed.set()  # trying again also finds out that there is space when nothing else is written
+            except Exception:
+                log.exception("lists and searches could not be indexed; tried again with the next change")
 
     async def catch_up(self) -> None:
         """Do all that is due now, in small steps."""
