@@ -326,6 +326,21 @@ async def test_a_store_with_a_damaged_page_is_not_well(tmp_path: Path) -> None:
             await store.probe()
 
 
+async def test_damage_that_a_reader_has_met_is_not_well_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("footplate.store.sqlite.store.find_damage_quickly", lambda _: None)  # a file too large for it
+    async with await SqliteStore.open(tmp_path) as store:
+        await begin(store, 2_000)
+    with closing(sqlite3.connect(tmp_path / "store.db")) as connection:
+        (root,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'events'").fetchone()
+    damage(tmp_path / "store.db", [root])
+    async with await SqliteStore.open(tmp_path) as store:
+        await store.probe()
+        with pytest.raises(StoreCorrupt):
+            await store.read(SESSION)
+        with pytest.raises(StoreCorrupt):
+            await store.probe()
+
+
 def test_an_error_of_the_system_is_told_by_what_it_means(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     kinds = {code: type(translate_fault(OSError(code, "x"), path)) for code in (errno.ENOSPC, errno.EROFS, errno.EIO)}

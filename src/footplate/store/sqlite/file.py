@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from footplate.errors import LockHeld, StoreFailed
+from footplate.errors import LockHeld, StoreCorrupt, StoreFailed
 from footplate.store.migrations.runner import migrate, sync_path
 from footplate.store.sqlite.faults import fault_of_system, translate_fault
 
@@ -51,6 +51,9 @@ class StoreFile:
 
     def __init__(self, folder: Path, *, max_bytes: int | None = None) -> None:
         self.path = folder / FILE_NAME
+        self.damage: StoreCorrupt | None = None
+        """What a reader has found last: of a large file `Store.probe` looks at a part only."""
+
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._guard = Guard(folder)

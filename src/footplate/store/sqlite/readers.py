@@ -10,7 +10,7 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Final, TypeVar
 
-from footplate.errors import StoreClosed
+from footplate.errors import StoreClosed, StoreCorrupt
 from footplate.store.sqlite.faults import translate_fault
 from footplate.store.sqlite.file import StoreFile
 from footplate.store.sqlite.order import AnyOrder, Given, Order, Outbox, post
@@ -84,7 +84,10 @@ class Readers:
                         connection.set_progress_handler(partial(getattr, order, "abandoned"), STEPS)
                         order.carry_out(connection)
                     except Exception as error:  # noqa: BLE001 - it is told to the caller; the thread must go on
-                        order.fail(translate_fault(error, self._file.path))
+                        fault = translate_fault(error, self._file.path)
+                        if isinstance(fault, StoreCorrupt):
+                            self._file.damage = fault
+                        order.fail(fault)
                 self._outbox.put(order)
         finally:
             if connection is not None:

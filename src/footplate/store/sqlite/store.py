@@ -270,8 +270,9 @@ class SqliteStore:
     async def probe(self) -> None:
         """Write something durably and look for damage for a short time."""
         await self._probes.read(lambda _: self._file.check_place())
-        if self.failed is not None and not self.failed.retryable:
-            raise repeat_fault(self.failed)
+        known = self.failed if self.failed is not None and not self.failed.retryable else self._file.damage
+        if known is not None:
+            raise repeat_fault(known)
         await self.documents("health").put("last", b"")
         await self._probes.read(find_damage_quickly)
 
