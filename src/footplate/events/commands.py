@@ -40,6 +40,10 @@ class Interrupt(CommandBase, frozen=True, kw_only=True):
     withdraw_queued: bool = False
 
 
+class Continue(CommandBase, frozen=True, kw_only=True):
+    """Start the prompts that a restart has paused; nothing happens if none is."""
+
+
 class AnswerRequest(CommandBase, frozen=True, kw_only=True):
     """Answer an open request."""
 
@@ -114,6 +118,7 @@ Command = (
     SendPrompt
     | WithdrawPrompt
     | Interrupt
+    | Continue
     | AnswerRequest
     | RevokeRule
     | SetMode

@@ -155,6 +155,8 @@ async def carry_out(session: Session, command: Command) -> None:
             await session.withdraw(command.prompt)
         case c.Interrupt():
             await session.interrupt()
+        case c.Continue():
+            await session.continue_queue()
         case c.AnswerRequest():
             await session.answer(command.request, command.answer, by=command.by, surface=command.surface)
         case c.RevokeRule():

@@ -17,7 +17,7 @@ from footplate.events.ids import PromptId, RequestId, SessionId
 from footplate.events.model import ConfigOption
 from footplate.events.requests import Answer
 from footplate.events.runs import RunEvent
-from footplate.events.view import SessionView, TurnView
+from footplate.events.view import QueuedPrompt, SessionView, TurnView
 from footplate.sdk import client as later
 from footplate.sdk.asking import Handler, PermissionReply
 from footplate.sdk.blocking_machine import Files, Processes
@@ -202,6 +202,10 @@ class Session:
     def interrupt(self) -> None:
         """Stop what runs."""
         self._loop.wait(self._session.interrupt())
+
+    def continue_queue(self) -> tuple[QueuedPrompt, ...]:
+        """Start the prompts that a restart has paused; returns the prompts that wait, possibly none."""
+        return self._loop.wait(self._session.continue_queue())
 
     def run_command(self, command: str) -> CommandOutput:
         """Run a command in the session's folder."""

@@ -165,6 +165,10 @@ class Session:
         """Stop what runs; what waits behind it runs next."""
         await self._wire.tell("POST", f"{self._path}/interrupt")
 
+    async def continue_queue(self) -> tuple[QueuedPrompt, ...]:
+        """Start the prompts that a restart has paused; returns the prompts that wait, possibly none."""
+        return (await self._wire.post(f"{self._path}/continue", WaitingPrompts, again=True)).prompts
+
     async def run_command(self, command: str) -> CommandOutput:
         """Run a command in the session's folder; the agent hears of it with the next message."""
         return await self._wire.post(f"{self._path}/command", CommandOutput, {"command": command}, slow=True)

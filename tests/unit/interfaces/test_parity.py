@@ -30,6 +30,7 @@ COMMANDS = {
     "GET /api/sessions/{session}/export": "sessions export",
     "POST /api/sessions/{session}/prompt": "sessions prompt",
     "POST /api/sessions/{session}/interrupt": "sessions interrupt",
+    "POST /api/sessions/{session}/continue": "sessions continue",
     "POST /api/sessions/{session}/mode": "sessions mode",
     "POST /api/sessions/{session}/model": "sessions model",
     "POST /api/sessions/{session}/effort": "sessions effort",

@@ -18,7 +18,7 @@ SESSION = (
     *("prompt", "raw_send", "on_event", "on_permission_request", "respond_permission", "raw_respond_permission"),
     *("set_mode", "set_model", "set_thought_level", "set_config_option", "get_config_options", "get_modes"),
 )
-OURS = ("on_request", "answer", "queue", "steer", "interrupt", "fork")
+OURS = ("on_request", "answer", "queue", "steer", "interrupt", "continue_queue", "fork")
 
 
 @pytest.mark.parametrize("kind", [client.Client, blocking.Client], ids=["with await", "without"])

@@ -2,7 +2,7 @@
 
 export type Event = SessionOpened | EngineAttached | EngineDetached | StateChanged | ModeChanged | ModelChanged | ConfigChanged | CommandsChanged | TitleChanged | SessionClosed | PromptQueued | PromptWithdrawn | PromptSteered | TurnStarted | UserMessage | MessageDelta | Message | ThoughtDelta | Thought | ToolStarted | ToolUpdated | ToolEnded | PlanChanged | TaskStarted | TaskUpdated | TaskEnded | UsageReported | TurnEnded | RequestOpened | RequestAnswered | RequestSent | RequestApplied | RequestRejected | RequestWithdrawn | RequestUnanswered | RuleAdded | RuleRevoked | CompactionStarted | CompactionEnded | LimitReached | Parked | CommandRan | FilesRewound | Notice | Unparsed;
 
-export type Command = SendPrompt | WithdrawPrompt | Interrupt | AnswerRequest | RevokeRule | SetMode | SetModel | SetEffort | SetOption | StopTask | RunCommand | Rename | Rewind | CloseSession;
+export type Command = SendPrompt | WithdrawPrompt | Interrupt | Continue | AnswerRequest | RevokeRule | SetMode | SetModel | SetEffort | SetOption | StopTask | RunCommand | Rename | Rewind | CloseSession;
 
 export type ContentBlock = TextBlock | ImageBlock | ResourceBlock | DiffBlock | TerminalBlock | OtherBlock;
 
@@ -473,6 +473,14 @@ export interface ContextUsage {
   readonly percentage?: number;
   readonly model?: string;
   readonly categories?: readonly ContextCategory[];
+}
+
+/** Start the prompts that a restart has paused; nothing happens if none is. */
+export interface Continue {
+  readonly type: "Continue";
+  readonly key: string;
+  readonly by?: string;
+  readonly surface?: string;
 }
 
 /** How many calls there are below a call, at any depth. */

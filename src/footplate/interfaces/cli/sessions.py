@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Generic, TypeVar
 from urllib.parse import quote
 
 import click
@@ -15,6 +15,7 @@ from footplate.interfaces.cli.client import Client, json_service_options, servic
 from footplate.interfaces.cli.tables import render_age, render_cost, render_table
 
 F = TypeVar("F", bound=Callable[..., object])
+E = TypeVar("E")
 STATES = ("starting", "running", "waiting", "idle", "interrupted", "parked", "closed", "failed")
 
 
@@ -191,6 +192,49 @@ def prompt_command(session: str, text: str, mode: str, wait: bool, url: str, tok
     sys.exit(0 if ended.ok else 1)
 
 
+@sessions_group.command("continue")
+@click.argument("session")
+@service_options
+def continue_command(session: str, url: str, token: str, as_json: bool) -> None:
+    """Start the prompts of SESSION that a restart has paused.
+
+    It succeeds also if no prompt waits. Without a running server it returns when the prompts have run: the agent ends
+    with the command.
+
+    \b
+    Example:
+      footplate sessions continue 01M7...
+    """
+
+    async def work(client: Client) -> bytes:
+        before = (await client.get(_path(session), Standing)).last_seq
+        raw = await client.send("POST", _path(session, "continue"))
+        if client.embedded:
+            for prompt in msgspec.json.decode(raw, type=Waiting).prompts:
+                await _until_ended(client, session, before, prompt.id)
+        return raw
+
+    raw = with_client(url, token, work)
+    if as_json:
+        click.echo(raw)
+        return
+    count = len(msgspec.json.decode(raw, type=Waiting).prompts)
+    text = f"continued: {count} {'prompt' if count == 1 else 'prompts'}" if count else "no prompt waits"
+    click.echo(text, err=not count)
+
+
+class WaitingPrompt(msgspec.Struct, frozen=True, kw_only=True):
+    """A prompt in the queue of a session."""
+
+    id: str
+
+
+class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+    """The prompts in the queue of a session, the next one first."""
+
+    prompts: tuple[WaitingPrompt, ...]
+
+
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """Where a session's log ends."""
 
@@ -213,23 +257,34 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     prompts: tuple[str, ...] = ()
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
+class Withdrawn(msgspec.Struct, frozen=True, kw_only=True):
+    """A prompt that will not run."""
+
+    prompt: str = ""
+    reason: str = ""
+
+
+class Told(msgspec.Struct, Generic[E], frozen=True, kw_only=True):
     """An event of the stream."""
 
-    event: Ended
+    event: E
 
 
 async def _until_ended(client: Client, session: str, after: int, prompt: str) -> Ended:
-    """Follow the session until the turn of that prompt has ended."""
+    """Follow the session until the turn of that prompt has ended, or the prompt is withdrawn."""
     kind = ""
     async for line in client.lines(_path(session, "events"), {"after": after}):
         name, _, value = line.partition(": ")
         if name == "event":
             kind = value
         elif name == "data" and kind == "TurnEnded":
-            ended = msgspec.json.decode(value, type=Told).event
+            ended = msgspec.json.decode(value, type=Told[Ended]).event
             if prompt in ended.prompts:
                 return ended
+        elif name == "data" and kind == "PromptWithdrawn":
+            withdrawn = msgspec.json.decode(value, type=Told[Withdrawn]).event
+            if withdrawn.prompt == prompt:
+                return Ended(type="PromptWithdrawn", error=f"the prompt was withdrawn: {withdrawn.reason}")
     return Ended(type="TurnEnded", error="the server went away before the turn ended")
 
 

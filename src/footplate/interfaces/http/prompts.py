@@ -120,6 +120,21 @@ async def interrupt(call: Call) -> None:
     await (await call.session()).interrupt()
 
 
+@routes.post(
+    "/api/sessions/{session}/continue",
+    scope="drive",
+    summary="Start the prompts that a restart has paused; returns the prompts that wait, possibly none",
+    status=202,
+    answer=WaitingPrompts,
+    problems=(404, 409, 502, 504),
+)
+async def continue_queue(call: Call) -> WaitingPrompts:
+    live = await call.session()
+    waiting = live.view().queue  # read first: the prompts may leave the queue before this call returns
+    await live.continue_queue()
+    return WaitingPrompts(prompts=waiting)
+
+
 class ModeBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A permission mode."""
 

@@ -149,11 +149,15 @@ class Doer:
         await self._do(room, c.RevokeRule(key=new_ulid(), rule=rules[number - 1].id))
         return Outcome()
 
-    async def _act(self, room: Room, what: Literal["interrupt", "fork", "quit"]) -> Outcome:
+    async def _act(self, room: Room, what: Literal["interrupt", "continue", "fork", "quit"]) -> Outcome:
         match what:
             case "interrupt":
                 await self._do(room, c.Interrupt(key=new_ulid()))
                 return Outcome()
+            case "continue":
+                room.expect_queue()
+                await self._do(room, c.Continue(key=new_ulid()))
+                return Outcome() if room.view.queue else Outcome((Line("no prompt waits", "dim"),))
             case "fork":
                 return Outcome(session=await self._backend.fork(room.standing.session))
             case "quit":

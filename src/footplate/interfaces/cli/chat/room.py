@@ -87,6 +87,10 @@ class Room:
         """The prompt was refused: whatever the log says of it, nobody waits for it."""
         self._refused.add(prompt)
 
+    def expect_queue(self) -> None:
+        """Prompts of an earlier service are about to start: the session rests only after them."""
+        self._fresh |= {each.id for each in self.view.queue}
+
     def has_seen(self, prompt: PromptId) -> bool:
         """Whether the log tells of this prompt."""
         return prompt in self._seen
@@ -122,6 +126,6 @@ class Room:
         view = self.view
         if view.turn is not None or not self.joined:
             return False
-        awaited = self._fresh - self._refused  # older ones may wait for ever
+        awaited = self._fresh - self._refused  # older ones may be paused
         waiting = [each for each in view.queue if each.id in awaited]
         return not waiting or view.waiting_for == "limit"

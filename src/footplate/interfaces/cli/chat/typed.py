@@ -12,10 +12,11 @@ HELP: Final = """\
 /effort X      how hard the model thinks       /title T     name the session
 /queue         what waits                      /cancel [N]  take back the Nth (the last) that waits
 /steer TEXT    into the running turn           /interrupt   stop the turn (Ctrl-C)
-/requests      what is asked of you            /usage       tokens, money, context
+/continue      start prompts that were paused  /requests    what is asked of you
 /rules         what is allowed for the session /revoke N    take back the Nth of them
 /sessions      the sessions in the store       /fork        go on in a copy of this session
-/quit          leave (Ctrl-D)                  /help        this list
+/usage         tokens, money, context          /help        this list
+/quit          leave (Ctrl-D)
 !COMMAND       run it in the session's folder and show it to the agent
 Any other /command goes to the agent; //mode and the like too. Alt-Enter is a new line.
 Tab completes a /command, and a file behind an @.
@@ -63,7 +64,7 @@ class Show(msgspec.Struct, frozen=True):
 class Do(msgspec.Struct, frozen=True):
     """Something without a word beside it."""
 
-    what: Literal["interrupt", "fork", "quit"]
+    what: Literal["interrupt", "continue", "fork", "quit"]
 
 
 class Mistake(msgspec.Struct, frozen=True):
@@ -143,7 +144,7 @@ def _steer(name: str, rest: str) -> Action:
 COMMANDS: Final[dict[str, Callable[[str, str], Action]]] = {
     **dict.fromkeys(("mode", "model", "effort", "title"), _change),
     **dict.fromkeys(("help", "queue", "requests", "rules", "usage", "sessions"), _show),
-    **dict.fromkeys(("interrupt", "fork", "quit", "exit"), _do),
+    **dict.fromkeys(("interrupt", "continue", "fork", "quit", "exit"), _do),
     "cancel": _cancel,
     "revoke": _revoke,
     "steer": _steer,
