@@ -102,6 +102,43 @@ async def test_a_prompt_whose_session_fails_is_answered_by_the_session_that_is_o
         await answered(bench, "mock: still there?")
 
 
+@pytest.mark.parametrize("by", ["button", "command"])
+async def test_prompts_behind_a_turn_that_died_with_the_service_wait_for_continue(bench: Bench, by: str) -> None:
+    async with bench.bridge():
+        await bench.me.write("hang")
+        await bench.bots.until(lambda: bench.me.sees("working"))
+        await bench.me.write("one")
+        await bench.me.write("two")
+        await bench.bots.until(lambda: sum("queued" in text for text in bench.me.texts) == 2)
+    async with bench.bridge():
+        await bench.bots.until(lambda: bench.me.sees("2 prompts wait: the turn before was lost"))
+        await bench.bots.until(lambda: not any("steer" in bubble.labels for bubble in bench.me.answers))
+        if by == "button":
+            press = await bench.me.press("Continue")
+            await bench.bots.until(lambda: bench.me.toast(press) == "continued")
+        else:
+            await bench.me.write("/continue")
+            await bench.bots.until(lambda: "continued" in bench.me.texts)
+        await answered(bench, "mock: two")
+        finals = [text for text in bench.me.texts if text.startswith("done")]
+        assert [text.split("mock: ")[1].splitlines()[0] for text in finals] == ["one", "two"]
+        await bench.bots.until(lambda: not bench.me.sees("2 prompts wait"))
+        await bench.me.write("/continue")
+        await bench.bots.until(lambda: bench.me.sees("no prompt waits"))
+
+
+async def test_the_notice_of_paused_prompts_goes_with_the_last_of_them(bench: Bench) -> None:
+    async with bench.bridge():
+        await bench.me.write("hang")
+        await bench.bots.until(lambda: bench.me.sees("working"))
+        await bench.me.write("one")
+        await bench.bots.until(lambda: bench.me.sees("queued"))
+    async with bench.bridge():
+        await bench.bots.until(lambda: bench.me.sees("1 prompt waits"))
+        await bench.me.press("cancel")
+        await bench.bots.until(lambda: bench.me.sees("dropped from queue") and not bench.me.sees("1 prompt waits"))
+
+
 async def test_two_bridges_of_one_bot_are_refused(bench: Bench) -> None:
     settings = bench.settings()
     async with bench.bridge():

@@ -12,6 +12,7 @@ from footplate.chat.reading.directives import own_word
 COMMANDS: Final[dict[str, str]] = {
     "new": "begin a new session here",
     "cancel": "stop what runs (as a reply: that one)",
+    "continue": "start prompts that a restart has paused",
     "requests": "what waits for your answer",
     "sessions": "the latest sessions",
     "usage": "tokens, money and context of this session",

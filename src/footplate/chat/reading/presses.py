@@ -13,8 +13,9 @@ import msgspec
 
 from footplate.chat.model import Button
 
-Verb = Literal["r", "c", "s", "i", "n", "x"]
-"""Answer a request; cancel, steer, interrupt for, begin anew with a prompt; call a command that a package brings."""
+Verb = Literal["r", "c", "s", "i", "n", "g", "x"]
+"""Answer a request; cancel, steer, interrupt for, begin anew with a prompt; continue a session; call a
+command that a package brings."""
 VERBS: Final[tuple[str, ...]] = get_args(Verb)
 SEAL: Final = 6
 MOST_BYTES: Final = 64

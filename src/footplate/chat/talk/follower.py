@@ -25,6 +25,7 @@ from footplate.events import model as m
 from footplate.events.base import ResumeToken
 from footplate.events.ids import PromptId
 from footplate.events.model import Event, Unknown
+from footplate.runtime.conductor import PAUSED_CODE
 from footplate.runtime.session import Session
 from footplate.tasks import spawn
 
@@ -50,6 +51,8 @@ class Follower:
         self._seq = 0
         self._reread = 0
         """Up to this number the log is read a second time: what was reported is not reported again."""
+        self._paused = ""
+        """The slot of the message that says that prompts are paused; empty while none is."""
         self.requests = RequestBoard(kit, session)
         self._ended = ended
         self._task: asyncio.Task[None] | None = None
@@ -128,6 +131,9 @@ class Follower:
                 self._attached = event
             case m.TurnStarted():
                 self._turn = Turn(event, at, self._attached)
+                await self._end_pause()
+            case m.Notice(code=code) if code == PAUSED_CODE:
+                await self._show_pause(event, at)
             case m.PromptWithdrawn():
                 await self._withdraw(event)
             case m.PromptSteered():
@@ -175,6 +181,8 @@ class Follower:
         turn = self._turn if self._turn is not None and job.prompt in self._turn.prompts else None
         if turn is not None:
             progress, buttons = self._running(job, turn), RUNNING
+        elif self._paused:
+            progress, buttons = self._progress(job, "queued", time.time() - job.at), RUNNING
         else:
             waits = self._turn is not None or any(other.at < job.at for other in self.jobs.values())
             progress = self._progress(job, "queued" if waits else "starting", time.time() - job.at)
@@ -186,6 +194,19 @@ class Follower:
         silent = Place(chat=job.place.chat, topic=job.place.topic, reply_to=job.place.reply_to, silent=True)
         if job.prompt in self.jobs:
             await self._kit.outbox.put(progress_key(job.prompt), silent, content, about=about)
+
+    async def _show_pause(self, notice: m.Notice, at: float) -> None:
+        """Say that prompts wait for a person, with the button that starts them."""
+        self._paused = f"w/{self.id}/{at}"
+        keyboard = ((self._kit.sealer.button("Continue", "g", self.id),),)
+        content = Content(text=notice.text, keyboard=keyboard)
+        about = About(session=self.id).encode()
+        await self._kit.outbox.put(self._paused, self.home, content, urgent=True, about=about)
+
+    async def _end_pause(self) -> None:
+        if self._paused:
+            await self._kit.outbox.remove(self._paused)
+            self._paused = ""
 
     def _running(self, job: Job, turn: Turn) -> Progress:
         live = "" if self._has_drafts(job) else turn.live
@@ -294,6 +315,8 @@ class Follower:
         job = self.jobs.get(event.prompt)
         if job is not None:
             await self._settle(job, "cancelled", note="dropped from queue")
+        if not self._session.view().queue:
+            await self._end_pause()
 
     async def _steered(self, prompt: PromptId) -> None:
         """The prompt went into the turn that runs: what comes of it is in that turn's answer."""

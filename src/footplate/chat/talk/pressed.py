@@ -69,6 +69,7 @@ class Pressed:
             "s": self._steer,
             "i": self._run_now,
             "n": self._start_new,
+            "g": self._continue,
             "x": self._brought.pressed,
         }
         try:
@@ -183,6 +184,9 @@ class Pressed:
         waits = any(each.id == prompt for each in session.view().queue)
         return (job, session) if waits else (None, None)
 
+    async def _continue(self, pressed: Press, _query: CallbackQuery) -> str:
+        return await continue_queue(await self._kit.hub.get(SessionId(pressed.about)))
+
     async def _start_new(self, pressed: Press, query: CallbackQuery) -> str:
         """Give the same words to a new session."""
         message = query.message
@@ -194,6 +198,13 @@ class Pressed:
         wish = Wish(spot=spot, message=asked.message_id, sender=Actor.of(query.sender), said=said, fresh=True)
         await self._prompter.take(wish)
         return "started anew"
+
+
+async def continue_queue(session: Session) -> str:
+    """Start the prompts that a restart has paused; returns what to say to the person."""
+    waits = bool(session.view().queue)
+    await session.continue_queue()
+    return "continued" if waits else "no prompt waits."
 
 
 def _without_resume(text: str, is_line: Callable[[str], bool]) -> str:

@@ -1,4 +1,4 @@
-"""`/new`, `/cancel`, `/sessions`, `/usage`, `/requests`, `/rules`, `/revoke`, `/budget`, `/export`: about sessions."""
+"""Commands about sessions: `/new`, `/cancel`, `/continue`, `/sessions`, `/usage`, `/requests`, `/rules` and others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from footplate.chat.reading.commands import Command
 from footplate.chat.talk.commands.ordered import Handler, Ordered
 from footplate.chat.talk.kit import Kit
 from footplate.chat.talk.places import Places
-from footplate.chat.talk.pressed import NOTHING_RUNS, Pressed
+from footplate.chat.talk.pressed import NOTHING_RUNS, Pressed, continue_queue
 from footplate.chat.talk.prompts import Prompter
 from footplate.errors import InvalidValue
 from footplate.events.base import ResumeToken
@@ -38,6 +38,7 @@ class SessionCommands:
         return {
             "new": self._new,
             "cancel": self._cancel,
+            "continue": self._continue,
             "sessions": self._sessions,
             "usage": self._usage,
             "requests": self._requests,
@@ -66,6 +67,9 @@ class SessionCommands:
         if not running:
             return NOTHING_RUNS
         return await self._pressed.cancel(PromptId(min(running, key=lambda job: job.at).prompt))
+
+    async def _continue(self, _command: Command, ordered: Ordered) -> str:
+        return await continue_queue(await self._current(ordered))
 
     async def _sessions(self, _command: Command, ordered: Ordered) -> str:
         rows = (await self._kit.hub.sessions()).items[:MOST]
