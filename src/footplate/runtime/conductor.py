@@ -162,14 +162,16 @@ class Conductor:
     async def open_queue(self) -> None:
         """The session was opened again: what waits begins, unless the turn before it was lost.
 
-        A follow-up must not run unattended on a turn whose result nobody knows.
+        A follow-up must not run unattended on a turn whose result nobody knows. Nor may a process that serves one
+        command start it: the agent would end with the command, and the turn be lost.
         """
         view = self.log.view()
         if view.state == "parked" and view.until is not None:
             self._pause.start(view.until)
         reason = "" if self.busy or not self.waiting() else await self._find_reason_to_pause(view)
         if not reason:
-            self.post(self.go_on)
+            if self.services.start_waiting:
+                self.post(self.go_on)
             return
         self._paused = True
         if not _is_announced(view):

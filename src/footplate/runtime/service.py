@@ -65,7 +65,9 @@ class Service:
 
 
 @asynccontextmanager
-async def open_service(environ: Mapping[str, str], settings: Settings, *, keep: bool = False) -> AsyncIterator[Service]:
+async def open_service(
+    environ: Mapping[str, str], settings: Settings, *, keep: bool = False, start_waiting: bool = True
+) -> AsyncIterator[Service]:
     """The runtime on the data folder of this environment. One process per folder: else `LockHeld` names the other.
 
     What an earlier process has left running is swept first, then sessions that it left in the middle are taken up. At
@@ -74,6 +76,8 @@ async def open_service(environ: Mapping[str, str], settings: Settings, *, keep: 
     With `keep` agents outlive this process by `[runtime] reattach_grace_s`, whether it is killed or ends in order:
     those that an earlier service left are taken over, and at the end they are left, unless it was asked to `drain`.
     Without it that holds as well where agents were left: they are not ours to end.
+
+    Without `start_waiting` prompts that wait are left waiting until a prompt or `Continue` starts them.
     """
     data = data_folder(environ)
     async with AsyncExitStack() as stack:
@@ -95,6 +99,7 @@ async def open_service(environ: Mapping[str, str], settings: Settings, *, keep: 
             environ=environ,
             data=data,
             keepers=keeper if isinstance(keeper, Keepers) else None,
+            start_waiting=start_waiting,
         )
         if traces is not None:
             services.bulletin.subscribe(traces)

@@ -57,9 +57,14 @@ class Services:
         rules: tuple[Rule, ...] = (),
         keepers: Keepers | None = None,
         surroundings: Surroundings | None = None,
+        start_waiting: bool = True,
     ) -> None:
-        """`keepers` are those that outlive this process, where `keeper` stands for them."""
+        """`keepers` are those that outlive this process, where `keeper` stands for them.
+
+        Without `start_waiting` prompts of an earlier service wait until a prompt or `Continue` starts them.
+        """
         self.store = store
+        self.start_waiting = start_waiting
         self.surroundings = surroundings or Surroundings()
         self.keeper = keeper
         self.keepers = keepers

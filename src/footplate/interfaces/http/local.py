@@ -40,9 +40,12 @@ async def serve_local(api: Api, path: Path) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def serve_embedded(environ: Mapping[str, str], settings: Settings) -> AsyncIterator[Path]:
-    """A whole service in this process, for one command: where its API is. `LockHeld` when another process has it."""
+    """A whole service in this process, for one command: where its API is. `LockHeld` when another process has it.
+
+    It starts no prompts that wait: a command that only looks would take their agent with it.
+    """
     async with AsyncExitStack() as stack:
-        service = await stack.enter_async_context(open_service(environ, settings))
+        service = await stack.enter_async_context(open_service(environ, settings, start_waiting=False))
         access = await Access.load(service.services.store, open_to_all=True)
         api = await stack.enter_async_context(open_api(service, access))
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="footplate-"))
