@@ -10,9 +10,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from playwright.async_api import Browser, expect
 
 from footplate.events import model as m
 from footplate.events.ids import SessionId
+from tests.e2e.pages import visit
 from tests.e2e.restarts import Died, Lives, lives_of
 from tests.e2e.server import MINIMAL_PATH, RunningServer, running_server
 from tests.e2e.test_serve_restart import TOKEN, reach
@@ -108,3 +110,20 @@ async def test_a_command_without_a_server_starts_waiting_prompts_only_to_continu
     await asyncio.to_thread(command, world.env, "sessions", "continue", session)
     view = await asyncio.to_thread(command, world.env, "sessions", "show", session)
     assert [turn["stop_reason"] for turn in view["turns"]] == ["end_turn"] * 3
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_the_page_says_that_prompts_are_paused_and_continues_them(browser: Browser, tmp_path: Path) -> None:
+    with running_server(tmp_path, "--token", TOKEN) as first:
+        session = await leave_waiting(first, tmp_path)
+        first.process.kill()
+        first.process.wait(30)
+    with running_server(tmp_path, "--token", TOKEN) as second:
+        async with visit(browser, second) as person:
+            await person.arrive(f"/ui/sessions/{session}", token=TOKEN)
+            queue = person.page.get_by_role("region", name="Next up")
+            await expect(queue).to_contain_text("2 prompts are paused since the restart.")
+            await person.picture("paused")
+            await queue.get_by_role("button", name="Continue").click()
+            await person.sees("mock: two")
+            await expect(queue).to_have_count(0)

@@ -294,6 +294,8 @@ export const texts = {
     interruptHint: "Stop what runs (Escape twice)",
     queued: "Next up",
     queuedEmpty: "Nothing is queued.",
+    paused: (count: number) => `${count === 1 ? "1 prompt is" : `${count} prompts are`} paused since the restart.`,
+    continue: "Continue",
     moveUp: "Move up",
     moveDown: "Move down",
     takeBack: "Take back",

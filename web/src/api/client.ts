@@ -134,6 +134,7 @@ export const api = {
     call<void>(at(id, `/queue/${encodeURIComponent(prompt)}`), { method: "DELETE" }),
   reorder: (id: string, prompts: readonly string[]) => call<t.WaitingPrompts>(at(id, "/queue/order"), { body: { prompts } }),
   interrupt: (id: string) => call<void>(at(id, "/interrupt"), { method: "POST" }),
+  continueQueue: (id: string) => call<t.WaitingPrompts>(at(id, "/continue"), { method: "POST" }),
   command: (id: string, command: string) => call<t.CommandOutput>(at(id, "/command"), { body: { command } }),
   setMode: (id: string, mode: string) => call<void>(at(id, "/mode"), { body: { mode } }),
   setModel: (id: string, model: string) => call<void>(at(id, "/model"), { body: { model } }),

@@ -1,4 +1,4 @@
-// Messages that wait for their turn: in another order, into the running turn, or taken back.
+// Messages that wait for their turn: in another order, into the running turn, or taken back. Paused by a restart: continued.
 import type { JSX } from "preact";
 import { api } from "../../api/client";
 import type { QueuedPrompt } from "../../api/types";
@@ -35,6 +35,14 @@ export function QueueList({ session }: { session: OpenSession }): JSX.Element | 
   return (
     <section class="queue" aria-label={words.queued}>
       <h2>{words.queued}</h2>
+      {session.draft.facts.state === "interrupted" ? (
+        <p class="paused">
+          <span>{words.paused(queue.length)}</span>
+          <button type="button" class="button primary small" onClick={() => void attempt(api.continueQueue(session.id))}>
+            {words.continue}
+          </button>
+        </p>
+      ) : null}
       <ol>
         {queue.map((prompt, place) => (
           <li key={prompt.id}>
