@@ -14,6 +14,7 @@ from playwright.async_api import Browser, expect
 
 from footplate.events import model as m
 from footplate.events.ids import SessionId
+from footplate.events.requests import Allow
 from tests.e2e.pages import visit
 from tests.e2e.restarts import Died, Lives, lives_of
 from tests.e2e.server import MINIMAL_PATH, RunningServer, running_server
@@ -76,14 +77,18 @@ async def test_prompts_behind_a_turn_that_was_killed_are_paused_until_continued(
 async def leave_ended(lives: Lives) -> SessionId:
     """Kill a service that drains: a turn has ended well, the prompts behind it wait, another session still works."""
     life = await lives.begin()
-    session = await life.prompt("slow 500", engine="mock")
-    await life.see(session, m.MessageDelta)
+    session = await life.prompt("permission", engine="mock")
+    request = await life.asked(session)
     for text in ("one", "two"):
         await life.order("prompt", session=session, text=text)
     other = await life.prompt("hang", engine="mock")
     await life.see(other, m.MessageDelta)
     draining = asyncio.create_task(life.order("drain", patience_s=60))
+    await asyncio.sleep(0)  # the drain is ordered before the answer
+    await life.answer(session, request, Allow())
     await life.ended(session)
+    # Before it is stored that the session is idle, an agent may have begun with the next prompt.
+    assert await life.news(lambda: life.of(session, m.StateChanged)[-1].state == "idle", within=60)
     await life.kill()
     with pytest.raises(Died):
         await draining
