@@ -14,13 +14,13 @@ from typing import Literal, Protocol, runtime_checkable
 import msgspec
 
 from footplate.engines.standing import Standing
-from footplate.events.base import OptionalRaw, ResumeToken
+from footplate.events.base import OVERSIZE, OptionalRaw, ResumeToken
 from footplate.events.commands import Command
 from footplate.events.facts import QueryName
 from footplate.events.ids import EngineSessionId, RequestId
-from footplate.events.model import ConfigOption, Event, LimitReached
+from footplate.events.model import ConfigOption, Event, LimitReached, Notice
 from footplate.events.requests import Answer, Destination
-from footplate.host.lines import Block
+from footplate.host.lines import Block, Oversize
 from footplate.host.resources import ResourceLimits
 from footplate.host.sandbox import Sandbox
 
@@ -356,3 +356,8 @@ class Described(Protocol):
     def needs_login(self) -> bool:
         """Whether it can do nothing without a credential."""
         ...
+
+
+def oversize_notice(line: Oversize) -> Notice:
+    """The event of a line that was too long to be kept: the same from every engine."""
+    return Notice(level="warning", text=line.text, code=OVERSIZE, detail=line.head.decode(errors="replace"))

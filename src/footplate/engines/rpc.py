@@ -7,7 +7,7 @@ from typing import Final
 
 from footplate.acp import jsonrpc
 from footplate.acp.jsonrpc import Envelope
-from footplate.engines.base import Reaction
+from footplate.engines.base import Reaction, oversize_notice
 from footplate.events.model import Event, Unparsed
 from footplate.host.lines import BadLine, Block, decode_block
 
@@ -41,8 +41,7 @@ class RpcLines:
             else:
                 yield frame
         for oversize in block.oversize:
-            head = oversize.head.decode(errors="replace")
-            self.events.append(Unparsed(raw=head, reason="the line is too long", size=oversize.size))
+            self.events.append(oversize_notice(oversize))
 
     def keep(self, reason: str) -> None:
         """Keep the line that is being read as it came: it has no meaning for us."""

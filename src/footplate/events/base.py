@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
@@ -10,6 +10,9 @@ from footplate.events.ids import EngineSessionId
 
 Level = Literal["debug", "info", "warning", "error"]
 Source = Literal["engine", "bridge", "person"]
+
+OVERSIZE: Final = "oversize_line"
+"""The code of the notice about a line of the agent that was too long to be kept."""
 
 if TYPE_CHECKING:
     OptionalRaw = msgspec.Raw | None

@@ -26,6 +26,11 @@ class Oversize(msgspec.Struct, frozen=True, gc=False):
     size: int
     head: bytes
 
+    @property
+    def text(self) -> str:
+        """What is said of it, on every surface in the same words."""
+        return f"a line of {self.size} bytes is above the limit of {CEILING} and was left out"
+
 
 class Block(msgspec.Struct, frozen=True):
     """Whole newline-terminated lines in order, and the lines between them that were too long."""

@@ -8,6 +8,7 @@ from typing import Final
 from footplate.chat.drawing.progress import ActionLog, Label
 from footplate.chat.drawing.words import clock
 from footplate.events import model as m
+from footplate.events.base import OVERSIZE
 from footplate.events.ids import PromptId, TurnId
 from footplate.events.model import Event
 from footplate.events.run_events import Action, Completed
@@ -20,10 +21,19 @@ SAID_BY_COMMANDS: Final = ("local_command", "local_command_output")
 class Ending:
     """How a turn ended."""
 
-    def __init__(self, event: m.TurnEnded, completed: Completed | None, *, at: float, remarks: Sequence[str]) -> None:
+    def __init__(
+        self,
+        event: m.TurnEnded,
+        completed: Completed | None,
+        *,
+        at: float,
+        remarks: Sequence[str],
+        left_out: Sequence[str] = (),
+    ) -> None:
         self.event = event
         self.at = at
         self.remarks = remarks
+        self.left_out = left_out
         self.answer = completed.answer if completed is not None else event.answer
 
     @property
@@ -35,10 +45,13 @@ class Ending:
 
     @property
     def text(self) -> str:
-        """The answer, or what a command of the agent's own said where there is none; before it what went wrong."""
+        """The answer, or what a command of the agent's own said where there is none; before it what went wrong.
+
+        After it what of the agent's output was too large to be read.
+        """
         error = "" if self.label != "error" else self.event.error
         said = self.answer or "\n\n".join(self.remarks)
-        return "\n\n".join(part for part in (error, said) if part)
+        return "\n\n".join(part for part in (error, said, *self.left_out) if part)
 
     @property
     def cost_usd(self) -> float | None:
@@ -60,6 +73,7 @@ class Turn:
         self._fold = RunFold()
         self._live: dict[tuple[str, int], str] = {}
         self._remarks: list[str] = []
+        self._left_out: list[str] = []
         if attached is not None:
             self._fold.feed(attached)
 
@@ -86,13 +100,15 @@ class Turn:
                 self.cost_usd = event.cost_usd if event.cost_usd is not None else self.cost_usd
             case m.Notice(code=code) if code in SAID_BY_COMMANDS:
                 self._remarks.append(event.text)
+            case m.Notice(code=code) if code == OVERSIZE:
+                self._left_out.append(event.text)
             case m.CompactionEnded():
                 self._remarks.append(_compacted(event))
             case m.PromptSteered():
                 self.prompts.append(event.prompt)
             case m.TurnEnded():
                 self.prompts += [each for each in event.prompts if each not in self.prompts]
-                self.ending = Ending(event, completed, at=at, remarks=self._remarks)
+                self.ending = Ending(event, completed, at=at, remarks=self._remarks, left_out=self._left_out)
             case _:
                 pass
 

@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from footplate.engines.base import Exit
+from footplate.engines.base import Exit, oversize_notice
 from footplate.engines.claude import remarks, wire
 from footplate.engines.claude.asking import ASKED, CanUseTool, read_request
 from footplate.engines.claude.attachment import Attachment
@@ -130,9 +130,7 @@ class Translator:
                 self._bad(line)
             elif not handlers[type(line)](line):
                 self._ledger.unparsed(self._raw_line(), "a line of an unknown kind")
-        for oversize in block.oversize:
-            text = f"a line of {oversize.size} bytes was too long to be read"
-            self._ledger.notice("warning", text, code="oversize_line", detail=oversize.head.decode("utf-8", "replace"))
+        out += [oversize_notice(oversize) for oversize in block.oversize]
         self._lines, self._split = b"", None
         return out
 

@@ -11,7 +11,7 @@ from typing import Final, assert_never
 
 import msgspec
 
-from footplate.engines.base import Exit
+from footplate.engines.base import Exit, oversize_notice
 from footplate.engines.codex.exec_items import Told, ToolItem, entries_of, read_item
 from footplate.engines.codex.exec_wire import (
     AgentMessage,
@@ -102,8 +102,7 @@ class Translator:
             elif not self._line(line):
                 self._keep(_line_at(block, place), f"an unknown line: {line.type}")
         for oversize in block.oversize:
-            head = oversize.head.decode(errors="replace")
-            self.events.append(Unparsed(raw=head, reason="the line is too long", size=oversize.size))
+            self.events.append(oversize_notice(oversize))
         return self._drain()
 
     def finish(self, ending: Exit) -> list[Event]:

@@ -103,7 +103,7 @@ class Relay:
     async def _hand_on(self, process: Process) -> None:
         while (block := await process.read()) is not None:
             frames = [_checked(line) for line in block.lines.split(b"\n") if line.strip()]
-            frames += [_invalid(f"a line of {long.size} bytes", long.head) for long in block.oversize]
+            frames += [_invalid(long.text, long.head) for long in block.oversize]
             await self._send(frames)
         if process.exit is None:
             await process.end(close_wait=CLOSE_S, term_wait=TERM_S)

@@ -493,7 +493,14 @@ def test_a_line_that_is_too_long_is_named() -> None:
     play = Play()
     play.open()
     block = Block(b"", (Oversize(size=10**8, head=b"begin"),))
-    assert play.do(play.conversation.feed(block)) == [Unparsed(raw="begin", reason="the line is too long", size=10**8)]
+    assert play.do(play.conversation.feed(block)) == [
+        Notice(
+            level="warning",
+            text="a line of 100000000 bytes is above the limit of 67108864 and was left out",
+            code="oversize_line",
+            detail="begin",
+        )
+    ]
 
 
 def test_what_we_do_not_offer_is_refused_and_told() -> None:

@@ -211,7 +211,7 @@ def test_a_line_that_is_too_long_is_a_warning() -> None:
     assert events == [
         Notice(
             level="warning",
-            text="a line of 200 bytes was too long to be read",
+            text="a line of 200 bytes is above the limit of 67108864 and was left out",
             code="oversize_line",
             detail="y" * 200,
         )

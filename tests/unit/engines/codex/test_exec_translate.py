@@ -312,7 +312,12 @@ def test_a_line_without_a_meaning_is_kept_as_it_came(line: bytes, reason: str) -
 
 def test_a_line_that_is_too_long_is_named() -> None:
     assert Translator().feed(Block(b"", (Oversize(size=10**8, head=b"begin"),))) == [
-        Unparsed(raw="begin", reason="the line is too long", size=10**8)
+        Notice(
+            level="warning",
+            text="a line of 100000000 bytes is above the limit of 67108864 and was left out",
+            code="oversize_line",
+            detail="begin",
+        )
     ]
 
 
