@@ -175,3 +175,19 @@ async def test_a_lone_forward_does_nothing_and_no_prompt_waits_for_one(bench: Be
         await bench.me.write("hello")
         await answered(bench, "mock: hello")
         assert not bench.me.sees("lone")
+
+
+async def test_an_answer_that_is_too_long_for_messages_is_a_file(bench: Bench) -> None:
+    async with bench.bridge():
+        await bench.me.write("big 3000000")
+        await bench.bots.until(lambda: any(b.document == "answer.md" for b in bench.me.answers))
+        assert [b.body for b in bench.me.answers if b.document] == [b"x" * 3_000_000]
+        assert bench.me.sees("The answer has 3.0 MB: the file has all of it.")
+        await bench.bots.until(lambda: len(bench.me.answers) == 2)
+
+
+async def test_an_answer_that_is_too_large_for_a_file_says_its_size_and_where_it_is(bench: Bench) -> None:
+    async with bench.bridge(files=TransferSettings(max_out_bytes=1_000_000)):
+        await bench.me.write("big 3000000")
+        await bench.bots.until(lambda: bench.me.sees("The answer has 3.0 MB. To read all of it open the session"))
+        assert not [each for each in bench.me.answers if each.document]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -136,3 +137,22 @@ async def test_a_thousand_deltas_a_second_do_not_stop_the_page(browser: Browser,
             await expect(person.field).to_have_value("still here")
             await person.page.get_by_role("button", name="Stop", exact=True).click()
             await expect(person.page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
+
+
+async def test_a_text_of_megabytes_is_shown_in_part_and_kept_as_a_file(browser: Browser, tmp_path: Path) -> None:
+    size = 60_000_000 if os.environ.get("FOOTPLATE_READERS") else 3_000_000
+    with running_server(tmp_path) as server:
+        async with visit(browser, server) as person:
+            await person.arrive()
+            await person.start(tmp_path, prompt=f"big {size}")
+            page = person.page
+            shown = page.locator(".said.agent .large-text")
+            await expect(shown).to_contain_text(
+                f"the beginning of a text of {size / 1e6:.{1 if size < 1e7 else 0}f} MB"
+            )
+            async with page.expect_download() as download:
+                await shown.get_by_role("button", name="Download all of it").click()
+            file = await (await download.value).path()
+            assert file.stat().st_size == size
+            await person.say("hello")
+            await person.sees("mock: hello")

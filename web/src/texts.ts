@@ -140,6 +140,8 @@ export const texts = {
     synthetic: "Told by the engine",
     find: "Find in conversation",
     findNone: "Nothing found",
+    cut: (size: string) => `This is the beginning of a text of ${size}.`,
+    saveWhole: "Download all of it",
     findCount: (at: number, all: number) => `${at} of ${all}`,
     next: "Next",
     previous: "Previous",

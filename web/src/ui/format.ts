@@ -44,3 +44,9 @@ export function formatClock(at: number): string {
 export function formatMoment(at: number): string {
   return new Date(at * 1000).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
 }
+
+export function formatBytes(size: number): string {
+  if (size < 1000) return `${size} B`;
+  for (const [unit, of] of [["KB", 1e3], ["MB", 1e6]] as const) if (size < of * 1000) return `${(size / of).toFixed(size < of * 10 ? 1 : 0)} ${unit}`;
+  return `${(size / 1e9).toFixed(1)} GB`;
+}

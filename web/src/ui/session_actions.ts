@@ -10,6 +10,7 @@ import { attempt, tell } from "../state/toasts";
 import { texts } from "../texts";
 import { copyText } from "./clipboard";
 import type { MenuItem } from "./menu";
+import { saveFile } from "./save";
 import { closeTab } from "./tabs";
 
 const words = texts.actions;
@@ -52,11 +53,7 @@ async function tellOf(info: SessionInfo): Promise<void> {
 async function download(info: SessionInfo): Promise<void> {
   const response = await attempt(api.exported(info.id));
   if (!response) return;
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(await response.blob());
-  link.download = `${info.id}.jsonl`;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  saveFile(await response.blob(), `${info.id}.jsonl`);
 }
 
 async function setAside(info: SessionInfo): Promise<void> {

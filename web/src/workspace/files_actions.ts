@@ -9,6 +9,7 @@ import { copyText } from "../ui/clipboard";
 import { relativePath } from "../ui/folder";
 import { baseName } from "../ui/format";
 import type { MenuItem } from "../ui/menu";
+import { saveFile } from "../ui/save";
 import type { FilesState } from "./files_state";
 import { isName, parentOf } from "./files_text";
 
@@ -80,11 +81,7 @@ export async function download(path: string): Promise<void> {
   if (!response) return;
   const blob = await attempt(response.blob());
   if (!blob) return;
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = baseName(path);
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  saveFile(blob, baseName(path));
 }
 
 /** A file on its way, with its path below the folder it goes to. */

@@ -53,12 +53,6 @@ export function writeText({ text, ends }: FileText): string {
   return ends === "\r\n" ? text.replace(/\n/g, "\r\n") : text;
 }
 
-export function formatBytes(size: number): string {
-  if (size < 1000) return `${size} B`;
-  for (const [unit, of] of [["KB", 1e3], ["MB", 1e6]] as const) if (size < of * 1000) return `${(size / of).toFixed(size < of * 10 ? 1 : 0)} ${unit}`;
-  return `${(size / 1e9).toFixed(1)} GB`;
-}
-
 export function parentOf(path: string): string {
   return path.replace(/\/+$/, "").replace(/\/[^/]*$/, "") || "/";
 }

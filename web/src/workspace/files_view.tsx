@@ -12,7 +12,8 @@ import { download } from "./files_actions";
 import { FilesEditor } from "./files_editor";
 import type { FilesState, OpenFile } from "./files_state";
 import { UnsavedDot } from "./files_tree";
-import { formatBytes, isMarkdown, languageOf } from "./files_text";
+import { formatBytes } from "../ui/format";
+import { isMarkdown, languageOf } from "./files_text";
 
 const words = texts.files;
 const COLOURED_AT_MOST = 300_000;

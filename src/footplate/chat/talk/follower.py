@@ -8,6 +8,7 @@ import time
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 from msgspec.structs import replace
@@ -32,6 +33,10 @@ from footplate.tasks import spawn
 log = logging.getLogger(__name__)
 RENDER_S: Final = 0.2
 """Between two looks at a session that says much."""
+LARGE: Final = 100_000
+"""From this many characters on an answer is sent as a file: it would be some thirty messages."""
+SHOWN: Final = 2_000
+"""How much of such an answer the message shows."""
 RUNNING: Final[tuple[tuple[str, Verb], ...]] = (("cancel", "c"),)
 QUEUED: Final[tuple[tuple[str, Verb], ...]] = (("steer", "s"), ("run now", "i"), ("cancel", "c"))
 
@@ -272,15 +277,17 @@ class Follower:
             progress = replace(progress, cost_usd=ending.cost_usd)
         fresh = self._kit.sealer.button("start new", "n", job.prompt)
         keyboard = ((fresh,),) if ending.label == "error" and job.resumed else ()
+        text, file = await self._fit(ending.text)
         parts = draw_final(
             progress,
-            ending.text,
+            text,
             overflow=self._kit.settings.message_overflow,
             keyboard=keyboard,
             limit=self._kit.text_limit,
         )
         self._kit.drafts.forget(job.place.chat)
         await self._deliver(job, parts)
+        await self._attach(final_key(job.prompt, len(parts)), job.place, file)
         await self._kit.records.jobs.drop(job.prompt)
 
     async def _deliver(self, job: Job, parts: tuple[Content, ...]) -> None:
@@ -303,13 +310,32 @@ class Follower:
         engine = self._session.view().engine
         job = Job(prompt=PromptId(turn.id), session=self._session.id, place=self.home, engine=engine)
         progress = self._progress(job, ending.label, ending.at - turn.begun_at, turn=turn, note="background work")
-        parts = draw_final(
-            progress, ending.text, overflow=self._kit.settings.message_overflow, limit=self._kit.text_limit
-        )
+        text, file = await self._fit(ending.text)
+        parts = draw_final(progress, text, overflow=self._kit.settings.message_overflow, limit=self._kit.text_limit)
         about = About(session=self._session.id).encode()
         for number, part in enumerate(parts):
             key = f"f/{self._session.id}/{turn.id}/{number}"
             await self._kit.outbox.put(key, self.home, part, urgent=True, about=about)
+        await self._attach(f"f/{self._session.id}/{turn.id}/{len(parts)}", self.home, file)
+
+    async def _fit(self, text: str) -> tuple[str, Path | None]:
+        """What of an answer is shown, and the file that has all of it where it is too long for messages."""
+        if len(text) <= LARGE:
+            return text, None
+        body = text.encode()
+        size = f"{len(body) / 1e6:.1f} MB"
+        begin = f"{text[:SHOWN]}…"
+        if self._kit.transport.capabilities.files and len(body) <= self._kit.settings.files.max_out_bytes:
+            return f"{begin}\n\nThe answer has {size}: the file has all of it.", await self._kit.outgoing(
+                "answer.md", body
+            )
+        where = f"open the session on the web page, or `footplate sessions export {self.id}`"
+        return f"{begin}\n\nThe answer has {size}. To read all of it {where}.", None
+
+    async def _attach(self, key: str, place: Place, file: Path | None) -> None:
+        if file is not None:
+            quiet = Place(chat=place.chat, topic=place.topic, silent=True)
+            await self._kit.outbox.put(key, quiet, Content(text="the whole answer"), urgent=True, document=str(file))
 
     async def _withdraw(self, event: m.PromptWithdrawn) -> None:
         job = self.jobs.get(event.prompt)

@@ -5,6 +5,7 @@ import { texts } from "../../texts";
 import { baseName } from "../format";
 import { Icon } from "../icons";
 import { DiffView } from "./diff_view";
+import { LARGE } from "./large_text";
 import { Markdown } from "./markdown";
 import { Output } from "./output";
 
@@ -23,7 +24,7 @@ export function Blocks({ blocks, plain }: { blocks: readonly ContentBlock[]; pla
 function Block({ block, plain }: { block: ContentBlock; plain: boolean }): JSX.Element {
   switch (block.type) {
     case "text":
-      return plain ? <div class="plain-text">{block.text}</div> : <Output text={block.text} markdown />;
+      return plain && block.text.length <= LARGE ? <div class="plain-text">{block.text}</div> : <Output text={block.text} markdown />;
     case "image":
       if (block.data && PICTURES.test(block.media_type)) {
         return <img class="picture" src={`data:${block.media_type};base64,${block.data}`} alt={texts.conversation.image} loading="lazy" />;

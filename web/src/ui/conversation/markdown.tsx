@@ -6,6 +6,7 @@ import { memo } from "preact/compat";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { texts } from "../../texts";
 import { copyText } from "../clipboard";
+import { LARGE, LargeText } from "./large_text";
 
 const marked = new Marked({ gfm: true, breaks: false });
 const purify = DOMPurify(window);
@@ -55,11 +56,12 @@ export function toHtml(text: string): string {
 
 /** Finished text. */
 export const Markdown = memo(function Markdown({ text }: { text: string }): JSX.Element {
-  return <Block text={text} done />;
+  return text.length > LARGE ? <LargeText text={text} /> : <Block text={text} done />;
 });
 
 /** Text that is still being written: what is finished above the last blank line is not made again. */
 export function LiveMarkdown({ text }: { text: string }): JSX.Element {
+  if (text.length > LARGE) return <LargeText text={text} />;
   const blocks = splitBlocks(text);
   return (
     <div class="live-text">

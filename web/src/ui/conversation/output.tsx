@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { memo } from "preact/compat";
 import { useState } from "preact/hooks";
 import { texts } from "../../texts";
+import { LARGE, LargeText } from "./large_text";
 import { Markdown } from "./markdown";
 
 const SHOWN_LINES = 12;
@@ -22,6 +23,7 @@ interface OutputProps {
 
 export const Output = memo(function Output({ text, markdown, fromStart }: OutputProps): JSX.Element | null {
   const [all, setAll] = useState(false);
+  if (text.length > LARGE) return <LargeText text={text} />;
   const clean = cleanOutput(text).replace(/\n+$/, "");
   if (!clean) return null;
   const lines = clean.split("\n");
