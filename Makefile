@@ -63,11 +63,11 @@ test: $(VENV)/.ready $(AGENTS)/.ready $(PAGE)/.ready ## the whole suite (the rea
 	$(PYTEST) tests/unit tests/contract -n 2 -m 'not e2e and not long'
 	$(PYTEST) tests -n 2 -m 'e2e or long'
 
-test-all: $(VENV)/.ready $(AGENTS)/.ready $(PAGE)/.ready ## every end-to-end test on every Claude CLI version
+test-all: $(VENV)/.ready $(AGENTS)/.ready $(PAGE)/.ready ## every end-to-end test on every Claude CLI version, and the long form of tests/e2e/test_readers.py
 	@$(BWRAP)
 	@$(CHROMIUM)
 	$(PYTEST) tests/unit tests/contract -n 2 -m 'not e2e and not long'
-	$(PYTEST) tests -n 2 -m 'e2e or long' --all-versions
+	FOOTPLATE_READERS=200 $(PYTEST) tests -n 2 -m 'e2e or long' --all-versions
 
 test-kills: $(VENV)/.ready $(AGENTS)/.ready ## a thousand random kills over mock sessions and fifty over real ones (an hour)
 	FOOTPLATE_KILLS=1000 FOOTPLATE_KILLS_CLAUDE=50 $(PYTEST) tests/e2e/test_random_kills.py -n 2 -s
