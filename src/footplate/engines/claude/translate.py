@@ -39,6 +39,9 @@ from footplate.host.lines import BLANK, BadLine, Block, decode_block
 CONTROL: Final = frozenset({"hook_callback", "mcp_message"})
 """Control requests of the CLI that only the conversation answers."""
 
+RESULT: Final = b'{"type":"result"'
+"""How the line that ends a turn begins, which has the whole answer once more."""
+
 INFO: Final = msgspec.json.Decoder(wire.RateLimitInfo)
 ControlLine = wire.ControlRequest | wire.ControlResponse | wire.ControlCancel
 
@@ -130,7 +133,10 @@ class Translator:
                 self._bad(line)
             elif not handlers[type(line)](line):
                 self._ledger.unparsed(self._raw_line(), "a line of an unknown kind")
-        out += [oversize_notice(oversize) for oversize in block.oversize]
+        for oversize in block.oversize:
+            out.append(oversize_notice(oversize))
+            if oversize.head.startswith(RESULT):  # the turn has ended all the same
+                self._result(wire.Result(is_error=b'"is_error":true' in oversize.head))
         self._lines, self._split = b"", None
         return out
 

@@ -218,6 +218,17 @@ def test_a_line_that_is_too_long_is_a_warning() -> None:
     ]
 
 
+@pytest.mark.parametrize("failed", ["true", "false"])
+def test_a_result_that_is_too_long_ends_its_turn(failed: str) -> None:
+    translator = Translator()
+    feed(translator, _says("fine"))
+    line = b'{"type":"result","subtype":"success","is_error":%b,"result":"' % failed.encode() + b"y" * 2000 + b'"}\n'
+    events = translator.feed(LineSplitter(ceiling=1000).feed(line))
+    assert [type(event) for event in events[:1]] == [Notice]
+    [ended] = [event for event in events if isinstance(event, TurnEnded)]
+    assert ended.ok == (failed == "false")
+
+
 def test_sub_agents_that_name_one_another_as_parents_still_end() -> None:
     translator = Translator()
     for call, parent in (("a", "b"), ("b", "a"), ("c", "c")):
