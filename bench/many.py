@@ -20,8 +20,8 @@ from bench.stage import NotMeasured, Stage
 from footplate.events import model as m
 from footplate.events.ids import EngineSessionId, PromptId, SessionId, TurnId
 from footplate.runtime.service import STORE
-from footplate.runtime.ulid import new_ulid
 from footplate.store.sqlite import SqliteStore
+from footplate.ulid import new_ulid
 
 START_FACTOR: Final = 3.0
 SEARCH_MS: Final = 100.0

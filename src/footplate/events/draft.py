@@ -59,6 +59,7 @@ class Draft:
         self.requests: dict[RequestId, RequestView] = {held.request.id: held for held in view.requests}
         self.closed: list[RequestView] = list(view.closed_requests)
         self.queue: list[QueuedPrompt] = list(view.queue)
+        self.accepted: set[PromptId] = {held.id for held in view.queue}
         self.limits: dict[tuple[str, str], LimitView] = {(limit.kind, limit.name): limit for limit in view.limits}
         self._items: list[Item] = list(view.items)
         self._places: dict[tuple[type, str], int] = {

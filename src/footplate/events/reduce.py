@@ -17,7 +17,7 @@ What a reader may rely on:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from typing import TypeVar, cast
 
 from msgspec.structs import replace
@@ -26,6 +26,7 @@ from footplate.events import model as m
 from footplate.events import reduce_session as session
 from footplate.events import reduce_turn as turn
 from footplate.events.draft import Draft, Stamp
+from footplate.events.ids import PromptId
 from footplate.events.model import Event, Unknown, is_ephemeral
 from footplate.events.view import SessionView
 
@@ -103,6 +104,11 @@ class SessionReducer:
     def last_seq(self) -> int:
         """The number of the last durable event taken in: the cursor to go on from."""
         return self._draft.last_seq
+
+    @property
+    def accepted(self) -> Set[PromptId]:
+        """Every prompt that was ever queued or begun, also those that were withdrawn. It grows with the events."""
+        return self._draft.accepted
 
     def apply(self, envelope: Stamp) -> bool:
         """Take in one envelope; False when it was seen before and changed nothing."""

@@ -104,6 +104,7 @@ def session_closed(draft: Draft, event: m.SessionClosed, _at: Stamp) -> None:
 
 def prompt_queued(draft: Draft, event: m.PromptQueued, at: Stamp) -> None:
     """A new prompt goes to the end; one that waits already moves to the position it is told again with."""
+    draft.accepted.add(event.prompt)
     waiting = [held for held in draft.queue if held.id == event.prompt]
     if not waiting:
         draft.queue.append(QueuedPrompt(id=event.prompt, content=event.content, at=at.time))

@@ -27,6 +27,7 @@ def turn_started(draft: Draft, event: m.TurnStarted, at: Stamp) -> None:
     draft.turns[event.turn] = TurnView(id=event.turn, started_at=at.time, prompts=event.prompts, origin=event.origin)
     draft.facts = replace(draft.facts, turn=event.turn)
     draft.leave_queue(event.prompts)
+    draft.accepted.update(event.prompts)
 
 
 def prompt_steered(draft: Draft, event: m.PromptSteered, _at: Stamp) -> None:

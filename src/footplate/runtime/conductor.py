@@ -33,7 +33,7 @@ from footplate.events.content import ContentBlock, TextBlock
 from footplate.events.ids import PromptId, TurnId
 from footplate.events.model import Event
 from footplate.events.requests import Destination
-from footplate.events.view import NoticeItem, QueuedPrompt, SessionView, UserItem
+from footplate.events.view import QueuedPrompt, SessionView, UserItem
 from footplate.host.locks import SessionLock
 from footplate.runtime.agent import Agent
 from footplate.runtime.equipment import equip
@@ -44,10 +44,11 @@ from footplate.runtime.limit_requests import open_limit_requests
 from footplate.runtime.limits import Spent, reached, spent_money, told
 from footplate.runtime.log import SessionLog
 from footplate.runtime.orphan import WAITS, Orphan
+from footplate.runtime.paused_queue import announce, find_reason
 from footplate.runtime.progress import Progress
 from footplate.runtime.records import Doubts, begin_anew, is_missing, lost_in_begin
 from footplate.runtime.recovery import BRIDGE
-from footplate.runtime.rejoining import Rejoin, read_record, write_down
+from footplate.runtime.rejoining import Rejoin, write_down
 from footplate.runtime.services import Services
 from footplate.runtime.shell import as_context
 from footplate.runtime.spec import SessionSpec, keep_spec
@@ -60,12 +61,6 @@ log = logging.getLogger(__name__)
 When = Literal["queue", "steer", "now"]
 Halted = Literal["before", "within"]
 GO_ON = "The usage limit is over. Go on where you stopped."
-LOST_BEFORE = "the turn before was lost. Send a prompt or continue the session to start them."
-PERHAPS_BEGUN = (
-    "an agent that is gone may have begun with the first one. Withdraw what must not run twice, "
-    "then send a prompt or continue the session."
-)
-PAUSED_CODE = "prompts_paused"
 
 
 class Links(msgspec.Struct, frozen=True):
@@ -101,7 +96,6 @@ class Conductor:
         self._returned: set[PromptId] = set()
         view = log.view()
         self.progress = Progress(view)
-        self._known = {each.id for each in view.queue} | {prompt for turn in view.turns for prompt in turn.prompts}
         self._doubts = Doubts(view, self.surroundings)
         self._cut: m.LimitReached | None = None
         self._outdated = False
@@ -131,7 +125,7 @@ class Conductor:
 
     async def accept(self, prompt: PromptId, content: tuple[ContentBlock, ...], when: When) -> None:
         """Take a prompt for good, then hand it over as soon as it may be."""
-        if prompt in self._known:
+        if prompt in self.log.accepted:
             self._release()  # whoever sends it again wants it to run
             return
         if not self._pause.continues:
@@ -139,7 +133,6 @@ class Conductor:
         self._paused = False
         queued = m.PromptQueued(prompt=prompt, content=content, position=len(self.log.outline().queue))
         await self.log.append([queued], source="person", then=self._state_at_once(), durable=True)
-        self._known.add(prompt)
         if when != "queue" and self.busy:
             self._hand_over_now(prompt, content, when)
         self.post(self.go_on)
@@ -160,35 +153,22 @@ class Conductor:
         self.post(self.go_on)
 
     async def open_queue(self) -> None:
-        """The session was opened again: what waits begins, unless the turn before it was lost.
+        """The session was opened again: what waits begins, unless that is paused (`paused_queue`).
 
-        A follow-up must not run unattended on a turn whose result nobody knows. Nor may a process that serves one
-        command start it: the agent would end with the command, and the turn be lost.
+        A process that serves one command does not start it: the agent would end with the command, and the turn be lost.
         """
         view = self.log.view()
         if view.state == "parked" and view.until is not None:
             self._pause.start(view.until)
-        reason = "" if self.busy or not self.waiting() else await self._find_reason_to_pause(view)
-        if not reason:
-            if self.services.start_waiting:
-                self.post(self.go_on)
-            return
-        self._paused = True
-        if not _is_announced(view):
-            count = len(self.waiting())
-            text = f"{count} {'prompt waits' if count == 1 else 'prompts wait'}: {reason}"
-            await self.log.append([m.Notice(level="warning", text=text, code=PAUSED_CODE)], source="bridge")
-
-    async def _find_reason_to_pause(self, view: SessionView) -> str:
-        """Why what waits must not run unattended; empty when it may."""
-        if view.turns and view.turns[-1].stop_reason == "lost":
-            return LOST_BEFORE
-        if not self._doubts.handed_over:
-            return ""
-        record = await read_record(self.services, self.log.session)
-        if record is not None:
-            self._doubts.conversation = record.options.session_id or record.options.resume
-        return "" if self._doubts.can_tell(self.engine, self._options()) else PERHAPS_BEGUN
+        waiting, options = self.waiting(), self._options()
+        reason = ""
+        if waiting and not self.busy:
+            reason = await find_reason(self.services, self.log.session, view, self._doubts, self.engine, options)
+        if reason:
+            self._paused = True
+            await self.log.append(announce(view, len(waiting), reason), source="bridge")
+        elif self.services.start_waiting:
+            self.post(self.go_on)
 
     async def withdraw(self, prompt: PromptId) -> None:
         """Take back a prompt that still waits, with us or with the agent."""
@@ -241,7 +221,8 @@ class Conductor:
     async def _begin(self, first: QueuedPrompt) -> bool:
         """Hand it over. True when that was the end of it already: the next one may begin."""
         if await self._doubts.begun(first.id, self.engine, self._options, self.services.environ):
-            await self.log.append(lost_in_begin(self.log.view(), first.id), source="bridge", durable=True)
+            lost = lost_in_begin(self.log.view(), first.id, self._name_turn())
+            await self.log.append(lost, source="bridge", durable=True)
             return True
         try:
             await self._ready_agent()
@@ -352,7 +333,6 @@ class Conductor:
         """Tell the agent something of our own, within the turn that is open."""
         prompt, content = PromptId(f"{BRIDGE}{self.surroundings.new_id()}"), (TextBlock(text=text),)
         await self.log.append([m.PromptQueued(prompt=prompt, content=content)], source="bridge", durable=True)
-        self._known.add(prompt)
         self._hand_over(prompt, content, "queue")
 
     def said(self) -> list[UserItem]:
@@ -436,7 +416,7 @@ class Conductor:
         """The agent could not start: a turn that fails at once and says what to do."""
         self.progress.sent.pop(prompt, None)
         view = self.log.view()
-        turn = TurnId(f"turn-{len(view.turns) + 1}")
+        turn = self._name_turn()
         failed = m.TurnEnded(
             turn=turn,
             ok=False,
@@ -446,6 +426,11 @@ class Conductor:
             resume=view.resume,
         )
         await self.log.append([m.TurnStarted(turn=turn, prompts=(prompt,), origin="prompt"), failed], source="bridge")
+
+    def _name_turn(self) -> TurnId:
+        """An id for a turn of our own, which no agent has begun. A living conversation counts its turns itself."""
+        name = f"turn-{len(self.log.view().turns) + 1}"
+        return TurnId(name if self.agent is None else f"{name}-service")
 
     def tell(self, command: c.Command) -> None:
         """Ask something of the agent, if there is one: without one there is nothing to ask it of."""
@@ -646,12 +631,6 @@ class Conductor:
     def spent(self) -> Spent:
         """What the session has used so far."""
         return Spent.of(self.log.outline().usage, tool_calls=self.progress.tool_calls)
-
-
-def _is_announced(view: SessionView) -> bool:
-    """Whether the last thing that was said since the last turn is that prompts wait."""
-    last = next((item for item in reversed(view.items) if not isinstance(item, UserItem)), None)
-    return isinstance(last, NoticeItem) and last.code == PAUSED_CODE
 
 
 def _free(lock: SessionLock | None) -> SessionLock | None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from typing import Final
 from weakref import WeakValueDictionary
@@ -24,7 +24,7 @@ import msgspec
 from footplate.errors import CursorLost, StoreError, WrongEpoch
 from footplate.events.base import Source
 from footplate.events.codec import ReadEnvelope, decode_envelope
-from footplate.events.ids import MessageId, SessionId, ToolCallId, TurnId
+from footplate.events.ids import MessageId, PromptId, SessionId, ToolCallId, TurnId
 from footplate.events.model import (
     Envelope,
     Event,
@@ -230,6 +230,11 @@ class SessionLog:
     def outline(self) -> SessionView:
         """The state without its history, which costs the same however long that is: see `SessionReducer.outline`."""
         return self._reducer.outline()
+
+    @property
+    def accepted(self) -> Set[PromptId]:
+        """Every prompt that was ever accepted, whatever became of it: the same key again is not another prompt."""
+        return self._reducer.accepted
 
     def subscribe(self, after: int = 0, epoch: int | None = None) -> Subscription:
         """A reader from a cursor on. Without an epoch only the number is checked."""

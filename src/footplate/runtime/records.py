@@ -80,9 +80,8 @@ class Doubts:
         return await self._surroundings.blocking(was_begun, engine, given, environ, prompt)
 
 
-def lost_in_begin(view: SessionView, prompt: PromptId) -> list[Event]:
+def lost_in_begin(view: SessionView, prompt: PromptId, turn: TurnId) -> list[Event]:
     """It is not sent a second time: whatever was done for it was done, and nobody knows what."""
-    turn = TurnId(f"turn-{len(view.turns) + 1}")
     started = m.TurnStarted(turn=turn, prompts=(prompt,), origin="prompt")
     ended = m.TurnEnded(
         turn=turn, ok=False, error=BEGUN, error_kind="lost", stop_reason="lost", resume=view.resume, prompts=(prompt,)

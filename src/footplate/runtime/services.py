@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from footplate.config.live import LiveSettings
 from footplate.config.rules import Rule
 from footplate.config.settings import Settings
 from footplate.engines.base import Engine
+from footplate.errors import StoreError
 from footplate.events.ids import SessionId
 from footplate.events.model import RequestAnswered
 from footplate.events.requests import Request
@@ -24,6 +27,10 @@ from footplate.runtime.surroundings import Surroundings
 from footplate.runtime.taps import Taps
 from footplate.runtime.warm import Place, WarmPool
 from footplate.store.base import Store
+
+log = logging.getLogger(__name__)
+RETRY_S = 0.2
+"""Between two tries to store what the store refused."""
 
 AUDIT = "audit"
 """The documents in which every answer to a request is written down, in order of time. Retention leaves them alone."""
@@ -110,4 +117,16 @@ class Services:
             surface=answered.surface,
             answer=answered.answer,
         )
-        await self.store.documents(AUDIT).put(self.surroundings.new_id(), msgspec.json.encode(entry), durable=False)
+        documents, key, body = self.store.documents(AUDIT), self.surroundings.new_id(), msgspec.json.encode(entry)
+        until = self.surroundings.monotonic() + self.surroundings.bounds.store_retry_s
+        while True:
+            try:
+                await documents.put(key, body, durable=False)
+            except StoreError as problem:
+                # The answer is stored in the session's log; it must not end the session that this copy is missing.
+                if not problem.retryable or self.surroundings.monotonic() >= until:
+                    log.error("session %s: no audit entry of request %s: %s", session, answered.request, problem)  # noqa: TRY400
+                    return
+                await asyncio.sleep(RETRY_S)
+            else:
+                return

@@ -17,7 +17,7 @@ from footplate.config.rules import Rule
 from footplate.config.settings import RuntimeSettings, Settings
 from footplate.errors import InvalidValue, SpawnFailed, StoreBusy
 from footplate.events import model as m
-from footplate.events.ids import RequestId, SessionId, TurnId
+from footplate.events.ids import PromptId, RequestId, SessionId, TurnId
 from footplate.events.model import Envelope
 from footplate.events.requests import Allow, Choose, Request
 from footplate.host import process as host_process
@@ -30,6 +30,7 @@ from footplate.runtime.session import Session
 from footplate.runtime.spec import SessionSpec
 from footplate.runtime.surroundings import Bounds, Surroundings
 from footplate.store.memory import MemoryStore
+from footplate.store.memory_documents import MemoryDocuments
 from footplate.store.values import Encoded
 from footplate.testing.invariants import check_log
 from tests.unit.runtime.following import until, until_asked, until_ended, until_idle, until_state, whole_log
@@ -388,3 +389,54 @@ async def test_an_answer_that_raises_a_limit_and_its_continuation_are_one_append
         (answering,) = [names for names in machine.store.appends if "RequestAnswered" in names]
         assert answering[:5] == ["RequestAnswered", "RequestApplied", "LimitReached", "PromptQueued", "PromptQueued"]
         await until_ended(session, after=session.view().last_seq)
+
+
+async def test_a_withdrawn_prompt_is_not_queued_again_by_its_key_after_a_restart(machine: Machine) -> None:
+    async with AsyncExitStack() as stack:
+        left = await _leave_prompts(machine, stack)
+        await left.withdraw(PromptId("one"))
+        async with machine.hub() as hub:
+            session = await hub.get(left.id)
+            assert await session.prompt("one", key="one") == "one"
+            await until(session, lambda event: isinstance(event, m.TurnEnded) and event.answer == "mock: two")
+            assert _answers(session) == ["mock: hello", "mock: two"]
+            await _sound(session)
+
+
+async def test_prompts_that_are_paused_a_second_time_are_announced_again(machine: Machine) -> None:
+    async with AsyncExitStack() as stack:
+        left = await _leave_prompts(machine, stack)
+        hub = await stack.enter_async_context(machine.hub())
+        second = await hub.get(left.id)
+        await second.prompt("hang")
+        await until(second, lambda event: isinstance(event, m.TurnEnded) and event.answer == "mock: two")
+        await until(second, lambda event: isinstance(event, m.TurnStarted) and event.turn == "turn-5")
+        await second.prompt("three")
+        async with machine.hub() as last:
+            session = await last.get(left.id)
+            await session.take_up()
+            events = [envelope.event for envelope in await whole_log(session)]
+            notices = [event.text[:13] for event in events if isinstance(event, m.Notice)]
+            assert notices == ["2 prompts wai", "1 prompt wait"]
+
+
+async def test_an_audit_entry_that_cannot_be_stored_does_not_end_the_session(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refusals = 0
+
+    async def refuse(*_: object, **__: object) -> int:
+        nonlocal refusals
+        refusals += 1
+        raise StoreBusy("in memory", "the test says so")
+
+    async with machine.hub(bounds=Bounds(store_retry_s=0.3)) as hub:
+        session = await hub.create(machine.spec())
+        await session.prompt("permission")
+        request = await until_asked(session)
+        monkeypatch.setattr(MemoryDocuments, "put", refuse)
+        await session.answer(request, Allow(), by="ada", surface="test")
+        assert (await until_ended(session)).ok
+        await until_idle(session)
+        assert refusals > 1
+        monkeypatch.undo()

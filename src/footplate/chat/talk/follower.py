@@ -26,7 +26,7 @@ from footplate.events import model as m
 from footplate.events.base import ResumeToken
 from footplate.events.ids import PromptId
 from footplate.events.model import Event, Unknown
-from footplate.runtime.conductor import PAUSED_CODE
+from footplate.runtime.paused_queue import PAUSED_CODE
 from footplate.runtime.session import Session
 from footplate.tasks import spawn
 
