@@ -39,6 +39,7 @@ CALLS: Final = {
     "search, hits everywhere": "limit=100&q=project",
 }
 WORDS: Final = ("fix", "the", "login", "page", "retry", "parser", "of", "orders", "tests", "for", "cart", "cache")
+LETTERS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 TOGETHER: Final = 400
 
 
@@ -93,7 +94,7 @@ async def fill(folder: Path, count: int) -> None:
 
 
 async def _add(store: SqliteStore, number: int, chance: random.Random) -> None:
-    session, prompt, turn = SessionId(new_ulid()), PromptId("p1"), TurnId("t1")
+    session, prompt, turn = SessionId("".join(chance.choices(LETTERS, k=26))), PromptId("p1"), TurnId("t1")
     title = " ".join([*chance.choices(WORDS, k=5), f"number {number} of many"])
     engine = "claude" if number % 10 else "codex"
     events: tuple[m.Event, ...] = (
