@@ -225,11 +225,15 @@ class Agent:
                 self._unstored.clear()
             self._unstored.leave()
 
+    def mute(self) -> None:
+        """Hand on nothing more of what it says: nobody takes it any longer. `abandon` follows."""
+        self._pump.cancel()
+
     async def abandon(self, *, leave: bool = False) -> None:
         """End the process at once without storing what it says, or leave it to the keeper if it can be reattached."""
         if leave and self._on_over is not None:
             await self._runner.leave()
-        self._pump.cancel()
+        self.mute()
         await asyncio.wait((self._pump,))
         if self._runner.left and self._runner.kept is not None:
             self._runner.kept.leave()

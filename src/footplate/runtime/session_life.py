@@ -405,10 +405,15 @@ class SessionLife(ABC):
     async def _drop(self, parts: Parts, problem: Exception, *, leave: bool) -> None:
         parts.conductor.over = True
         await self._stop_catching_up()
+        agent = parts.conductor.agent
+        if agent is not None and leave:
+            await agent.abandon(leave=True)
+        elif agent is not None:
+            agent.mute()  # before the mailbox closes, which would refuse what it says now
         await parts.mailbox.abandon(problem)
         await parts.resumption.stop()
-        if parts.conductor.agent is not None:
-            await parts.conductor.agent.abandon(leave=leave)
+        if parts.conductor.agent is not None and not leave:
+            await parts.conductor.agent.abandon()
         await parts.conductor.left()
         parts.conductor.stop_waiting()
         parts.desk.stop_waiting()

@@ -385,12 +385,19 @@ async def test_a_session_that_fails_is_given_up_and_opened_again_as_after_a_cras
         await until(session, lambda event: isinstance(event, m.TurnStarted))
         reading = asyncio.ensure_future(_read_all(session.subscribe(0)))
         waiting = asyncio.ensure_future(_problem(session._do(asyncio.Event().wait)))
+        await asyncio.sleep(0)
+        agent = session._conductor.agent
+        assert agent is not None
+        agent._runner._publish([m.Notice(level="info", text="what the agent says while its session fails")])
+        for _ in range(5):  # it waits for the mailbox now
+            await asyncio.sleep(0)
         session._failed(OSError("the disk is gone"))
         assert await waiting == "SessionFailed"
         assert await _problem(session.prompt("too late")) == "SessionFailed"
         async with asyncio.timeout(DEADLINE_S):
             await reading
         assert f"session {session.id} failed: OSError: the disk is gone" in caplog.text
+        assert "task 'agent' failed" not in caplog.text
         again = await hub.get(session.id)
         assert again is not session
         ended = await until_ended(again)
