@@ -7,8 +7,6 @@ hears of it, and every later one is told who was first.
 
 from __future__ import annotations
 
-import asyncio
-
 import msgspec
 
 from footplate.engines.base import Query
@@ -219,9 +217,6 @@ class Session(SessionLife):
         await self._allowance.halt(limit, where)
 
     async def _take_batch(self, batch: list[Event]) -> None:
-        if self._mailbox.closed:
-            # The session is given up, and soon the task that reads its agent: it must not take this for stored.
-            await asyncio.get_running_loop().create_future()
         await self._mailbox.do_here(lambda: self._take_patiently(batch))
 
     async def _take_patiently(self, batch: list[Event]) -> None:
