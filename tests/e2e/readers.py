@@ -29,8 +29,12 @@ END: Final = "the end"
 END_ID: Final = 4711
 """The id of the ACP request whose answer is the last message."""
 
-SLOW_S: Final = 0.01
-"""What a slow reader waits after each piece."""
+SLOW_S: Final = 0.05
+SLOW_BYTES: Final = 1_000_000
+"""A slow reader waits for SLOW_S after each so many bytes."""
+AFTER_PIECE: Final = 0.01
+"""How likely one hangs up after a piece of the stream: an event of 5 MB has 80, and must come through now and then."""
+AFTER_EVENT: Final = 0.1
 
 Seen = list[tuple[int, int]]
 
@@ -48,20 +52,23 @@ class Reader:
         self.seen: Seen = []
         self.ended = False
         self._chance = random.Random(seed)
+        self._unpaced = 0
 
     async def begin(self) -> None:
         """Wait until it is this reader's time."""
         if self.kind == "late":
             await self.late.wait()
 
-    async def pace(self) -> None:
-        """Between two pieces."""
-        if self.kind == "slow":
+    async def pace(self, size: int) -> None:
+        """After a piece of that size."""
+        self._unpaced += size
+        if self.kind == "slow" and self._unpaced >= SLOW_BYTES:
+            self._unpaced = 0
             await asyncio.sleep(SLOW_S)
 
-    def leaves(self) -> bool:
+    def leaves(self, chance: float) -> bool:
         """Whether to hang up now."""
-        if self.kind == "reconnecting" and self._chance.random() < 0.05:
+        if self.kind == "reconnecting" and self._chance.random() < chance:
             self.cuts += 1
             return True
         return False
@@ -100,7 +107,7 @@ async def read_acp(reader: Reader, path: str) -> Seen:
         nonlocal last
         assert event.event == "message", event.data
         last = event.id or last
-        reader.seen.append((int(last), zlib.crc32(event.data)))
+        reader.seen.append((int(last.partition(".")[0]), zlib.crc32(event.data)))
         reader.ended = event.data.startswith(b'{"jsonrpc":"2.0","id":%d,' % END_ID)
 
     while not reader.ended:
@@ -121,9 +128,9 @@ async def _follow(reader: Reader, path: str, last: str, take: Callable[[SseEvent
                 take(event)
                 if reader.ended:
                     return
-            if reader.leaves():
+            if reader.leaves(AFTER_PIECE):
                 return
-            await reader.pace()
+            await reader.pace(len(chunk))
 
 
 async def read_socket(reader: Reader) -> Seen:
@@ -139,11 +146,11 @@ async def read_socket(reader: Reader) -> Seen:
                 envelope = decode_envelope(body)
                 cursor = f"after={envelope.seq}&epoch={envelope.epoch}"
                 ended = reader.take(envelope, body)
-                if reader.leaves():
+                if reader.leaves(AFTER_EVENT):
                     socket.transport.abort()
                 if ended or socket.transport.is_closing():
                     break
-                await reader.pace()
+                await reader.pace(len(body))
     return reader.seen
 
 
@@ -156,12 +163,12 @@ async def read_sdk(reader: Reader) -> Seen:
         (await client.resume_session(reader.session)).events() as events,
     ):
         async for envelope in events:
-            reader.take(envelope, encode_again(envelope))
-            if reader.ended:
+            body = encode_again(envelope)
+            if reader.take(envelope, body):
                 break
-            if reader.leaves():
+            if reader.leaves(AFTER_EVENT):
                 proxy.cut()
-            await reader.pace()
+            await reader.pace(len(body))
     return reader.seen
 
 

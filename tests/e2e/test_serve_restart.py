@@ -15,7 +15,7 @@ from footplate.testing.collector import ScriptedCollector
 from footplate.testing.messages import script, tool
 from tests.e2e.server import RunningServer, running_server
 from tests.e2e.world import World, processes_with, wait_until_gone
-from tests.unit.interfaces.http.acp_wire import Wire, is_method, prompt, text_of
+from tests.unit.interfaces.http.acp_wire import Wire, is_method, number_of, prompt, text_of
 from tests.unit.interfaces.http.reading import post, stream
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
@@ -99,8 +99,8 @@ async def test_an_acp_client_goes_on_with_the_next_server(world: World, tmp_path
             async with stream(client, wire.path, **{"last-event-id": asked.id}) as events:
                 await wire.post({"id": asked.data["id"], "result": chosen}, 202)
                 told = await events.until(lambda told: "permission: " in text_of([told]))
-            numbers = [int(each.id) for each in told]
-            assert numbers == list(range(int(asked.id) + 1, int(asked.id) + 1 + len(numbers)))
+            numbers = [number_of(each) for each in told]
+            assert numbers == list(range(number_of(asked) + 1, number_of(asked) + 1 + len(numbers)))
             assert await wire.say(session, "tool") == "end_turn"
         assert second.stop() == 0
     wait_until_gone(str(tmp_path))

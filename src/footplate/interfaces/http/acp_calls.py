@@ -14,7 +14,7 @@ from footplate.errors import InvalidValue, NotAcceptable, PermissionDenied, Requ
 from footplate.interfaces.http.call import MB, Call, Gone
 from footplate.interfaces.http.fan import frame
 from footplate.interfaces.http.routing import JSON
-from footplate.interfaces.http.sse import MEDIA, WRITE_BYTES, Chunk, join_chunks
+from footplate.interfaces.http.sse import MEDIA, WRITE_BYTES, Chunk, join_chunks, read_cursor
 from footplate.runtime.acp.connection import Answer, Connection, Waiting
 from footplate.runtime.acp.connections import Connections
 from footplate.runtime.acp.tape import Batch, TapeReader
@@ -102,16 +102,11 @@ async def wait_for(call: Call, connection: Connection, waiting: Waiting) -> Answ
 # ------------------------------------------------------------------------------------------------- streams
 
 
-def read_cursor(call: Call) -> int | None:
-    """The number behind which the stream is to begin; None when the caller names none."""
+def read_stream_cursor(call: Call) -> tuple[int | None, int | None]:
+    """The number after which the stream is to begin, and its run; None for what the caller does not name."""
     check_reach(call)
     check_accept(call, MEDIA)
-    given = call.header("last-event-id")
-    if not given:
-        return None
-    if not given.isdecimal() or len(given) > 18:
-        raise InvalidValue("Last-Event-ID", given, "the number of an event")
-    return int(given)
+    return read_cursor(call) or (None, None)
 
 
 class TapeFeed:
@@ -141,7 +136,7 @@ def _chunks(found: Batch) -> Iterator[bytes]:
     if found.gap is not None:
         yield frame(msgspec.json.encode(found.gap), event="gap")
     for each in found.messages:
-        head = b"event: message\nid: %d\ndata: " % each.number
+        head = b"event: message\nid: %d.%d\ndata: " % (each.number, each.run)
         if len(each.body) < WRITE_BYTES:
             yield b"%b%b\n\n" % (head, each.body)
         else:

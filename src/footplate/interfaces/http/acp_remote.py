@@ -22,8 +22,8 @@ from footplate.interfaces.http.acp_calls import (
     Posted,
     TapeFeed,
     check_reach,
-    read_cursor,
     read_posted,
+    read_stream_cursor,
     wait_for,
 )
 from footplate.interfaces.http.call import Call
@@ -81,9 +81,9 @@ async def post(call: Call, query: AgentQuery) -> Response:
     problems=(404, 406),
 )
 async def follow(call: Call) -> EventStream:
-    after = read_cursor(call)
+    after, run = read_stream_cursor(call)
     connection = await _known(call)
-    reader = connection.tape.reader(after, stream=call.header(SESSION))
+    reader = connection.tape.reader(after, run=run, stream=call.header(SESSION))
     return EventStream(call, TapeFeed(reader))
 
 

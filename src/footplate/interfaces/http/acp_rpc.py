@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from footplate.errors import InvalidValue, NotFound
 from footplate.events.base import OptionalRaw
-from footplate.interfaces.http.acp_calls import TapeFeed, check_reach, exchange, read_cursor, read_posted
+from footplate.interfaces.http.acp_calls import TapeFeed, check_reach, exchange, read_posted, read_stream_cursor
 from footplate.interfaces.http.call import Call
 from footplate.interfaces.http.routing import Routes
 from footplate.interfaces.http.sse import EventStream
@@ -64,9 +64,9 @@ async def post(call: Call) -> Response:
     problems=(404, 406),
 )
 async def follow(call: Call) -> EventStream:
-    after = read_cursor(call)
+    after, run = read_stream_cursor(call)
     connection = await _known(call)
-    return EventStream(call, TapeFeed(connection.tape.reader(after or 0)))
+    return EventStream(call, TapeFeed(connection.tape.reader(after or 0, run=run)))
 
 
 @routes.delete("/v1/rpc", scope="drive", summary="Leave the connection; its sessions and their agents live on")

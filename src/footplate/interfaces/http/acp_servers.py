@@ -6,7 +6,7 @@ import msgspec
 from starlette.responses import Response
 
 from footplate.errors import InvalidValue, NotFound
-from footplate.interfaces.http.acp_calls import TapeFeed, check_reach, exchange, read_cursor, read_posted
+from footplate.interfaces.http.acp_calls import TapeFeed, check_reach, exchange, read_posted, read_stream_cursor
 from footplate.interfaces.http.call import Call
 from footplate.interfaces.http.routing import Routes
 from footplate.interfaces.http.sse import EventStream
@@ -74,9 +74,9 @@ async def post(call: Call, query: AgentQuery) -> Response:
     problems=(404, 406),
 )
 async def follow(call: Call) -> EventStream:
-    after = read_cursor(call)
+    after, run = read_stream_cursor(call)
     connection = await _known(call)
-    return EventStream(call, TapeFeed(connection.tape.reader(after or 0)))
+    return EventStream(call, TapeFeed(connection.tape.reader(after or 0, run=run)))
 
 
 @routes.delete("/v1/acp/{server_id}", scope="drive", summary="End the connection and its agent's process")

@@ -91,8 +91,7 @@ def _operation(route: Route, schemas: dict[int, Json], components: dict[str, Jso
         operation["x-scope"] = route.scope
     parameters = [*_path_parameters(route), *_query_parameters(route, schemas, components)]
     if route.media == STREAM:
-        epoch = r"(\.[0-9]{1,18})?" if any(each["name"] == "epoch" for each in parameters) else ""
-        number: Json = {"type": "string", "pattern": f"^[0-9]{{1,18}}{epoch}$"}
+        number: Json = {"type": "string", "pattern": r"^[0-9]{1,18}(\.[0-9]{1,18})?$"}
         parameters.append({"name": "Last-Event-ID", "in": "header", "required": False, "schema": number})
     if parameters:
         operation["parameters"] = parameters

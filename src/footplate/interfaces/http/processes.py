@@ -10,11 +10,11 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from footplate.errors import InvalidValue, PermissionDenied, RequestError
+from footplate.errors import PermissionDenied, RequestError
 from footplate.interfaces.http.call import Call
 from footplate.interfaces.http.logs import LogFeed
 from footplate.interfaces.http.routing import Routes
-from footplate.interfaces.http.sse import EventStream
+from footplate.interfaces.http.sse import EventStream, read_cursor
 from footplate.runtime.child import Child, ChildInfo, Owner
 from footplate.runtime.children import Asked, Children, Limits, Ran
 from footplate.runtime.output import Piece, Wanted
@@ -212,10 +212,8 @@ async def _end(child: Child, how: Literal["stop", "kill"], query: WaitQuery) -> 
 )
 async def read_logs(call: Call, query: LogQuery) -> Logs | EventStream:
     child = find(call)
-    resumed = call.header("last-event-id")
-    if resumed and not resumed.isdecimal():
-        raise InvalidValue("Last-Event-ID", resumed, "the number of a piece of output")
-    since = int(resumed) if resumed else query.since or 0
+    resumed = read_cursor(call)
+    since = resumed[0] if resumed is not None else query.since or 0
     pieces = child.output.after(since, query.stream)
     if query.tail is not None:
         pieces = pieces[-query.tail :] if query.tail else ()

@@ -9,19 +9,18 @@ import msgspec
 from msgspec import Meta
 from starlette.responses import Response
 
-from footplate.errors import CursorLost, InvalidValue
+from footplate.errors import CursorLost
 from footplate.events.codec import ReadEnvelope
 from footplate.events.model import Envelope, Unknown
 from footplate.events.runs import RunFold
 from footplate.interfaces.http.call import Call
 from footplate.interfaces.http.routing import JSON, Routes
-from footplate.interfaces.http.sse import MEDIA, WRITE_BYTES, EventStream, frame
+from footplate.interfaces.http.sse import MEDIA, WRITE_BYTES, EventStream, frame, read_cursor
 from footplate.runtime.log import Delivery, Subscription
 from footplate.runtime.session import Session
 
 routes = Routes("events")
 PAGE = 500
-DIGITS = 18
 END = b"\n\n"
 
 
@@ -202,14 +201,7 @@ async def events(call: Call, query: EventsQuery) -> EventStream | Response:
 
 def _cursor(call: Call, query: EventsQuery) -> tuple[int, int | None]:
     """The number and the epoch of the last event that the caller has; a plain number says nothing of the epoch."""
-    given = call.header("last-event-id")
-    if not given:
-        return query.after or 0, query.epoch
-    number, dot, epoch = given.partition(".")
-    for part in (number, epoch) if dot else (number,):
-        if not part.isdecimal() or len(part) > DIGITS:
-            raise InvalidValue("Last-Event-ID", given, "the id of an event")
-    return int(number), int(epoch) if dot else None
+    return read_cursor(call) or (query.after or 0, query.epoch)
 
 
 async def read_page(call: Call, live: Session, after: int, epoch: int | None, query: EventsQuery) -> EventsPage:

@@ -14,16 +14,30 @@ from typing import Final, Protocol
 
 from starlette.types import Message, Receive, Scope, Send
 
+from footplate.errors import InvalidValue
 from footplate.interfaces.http.call import Call
 from footplate.interfaces.http.fan import Fan, FanFeed, Numbered, frame
 from footplate.interfaces.http.wire import ABORT
 from footplate.tasks import spawn
 
-__all__ = ["MEDIA", "WRITE_BYTES", "Chunk", "EventStream", "Fan", "FanFeed", "Feed", "Numbered", "frame", "join_chunks"]
+__all__ = [
+    "MEDIA",
+    "WRITE_BYTES",
+    "Chunk",
+    "EventStream",
+    "Fan",
+    "FanFeed",
+    "Feed",
+    "Numbered",
+    "frame",
+    "join_chunks",
+    "read_cursor",
+]
 
 Chunk = bytes | memoryview
 """A part of a stream; what several streams carry is made once and shared."""
 
+DIGITS: Final = 18
 HEARTBEAT: Final = b": heartbeat\n\n"
 MEDIA: Final = "text/event-stream"
 WRITE_BYTES: Final = 256 * 1024
@@ -130,6 +144,18 @@ class EventStream:
                 continue
             if message["type"] == "http.disconnect":
                 return
+
+
+def read_cursor(call: Call) -> tuple[int, int | None] | None:
+    """`Last-Event-ID`: `12.1`, or a plain number, which says nothing of the epoch. None when there is none."""
+    given = call.header("last-event-id")
+    if not given:
+        return None
+    number, dot, epoch = given.partition(".")
+    for part in (number, epoch) if dot else (number,):
+        if not part.isdecimal() or len(part) > DIGITS:
+            raise InvalidValue("Last-Event-ID", given, "the id of an event")
+    return int(number), int(epoch) if dot else None
 
 
 def join_chunks(chunks: Iterable[Chunk]) -> Iterator[Chunk]:

@@ -1,7 +1,9 @@
 """Everything that was sent on a connection, numbered from 1: the latest in memory, all of it in a journal.
 
 A reader is a cursor: a slow one costs nobody anything, and one that comes back goes on where it says it was. What
-retention has cut from the journal in the meantime is told as a gap. Each message belongs to a stream: that of a
+retention has cut from the journal in the meantime is told as a gap. So is what a power cut has removed: a message knows
+the run it belongs to (the last number that was there when the service opened the tape), and a reader that has a number
+of another run is sent back to where the two runs part. Each message belongs to a stream: that of a
 session, or the connection's own (its name is empty). Readers that stand at the same place share what comes next, so
 that it is put into the form of their wire once.
 """
@@ -32,10 +34,12 @@ class Sent(msgspec.Struct, frozen=True, gc=False):
     number: int
     stream: str
     body: bytes
+    run: int = 0
+    """The last number that was there when the service that sent it opened the tape."""
 
 
 class Gap(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Numbers that a reader asked for and nobody has any more, both included."""
+    """Numbers whose messages are gone, both included: cut by retention, or given out anew after a power cut."""
 
     first: int = msgspec.field(name="from")
     last: int = msgspec.field(name="to")
@@ -63,6 +67,7 @@ class Tape:
 
     def __init__(self, journal: Journal, last: int) -> None:
         self.last = last
+        self._run = last
         self.closed = False
         self._journal = journal
         self._kept: deque[Sent] = deque()
@@ -87,14 +92,14 @@ class Tape:
             return await self._write(messages)
 
     async def _write(self, messages: Sequence[Message]) -> int:
-        last = await self._journal.append([_packed(each) for each in messages])
+        last = await self._journal.append([_packed(each, self._run) for each in messages])
         first = last - len(messages) + 1
         if first != self.last + 1:
             # A write whose caller was cancelled is in the journal all the same: readers get it from there.
             self._kept.clear()
             self._size = 0
         for number, message in enumerate(messages, first):
-            self._kept.append(Sent(number, message.stream, message.body))
+            self._kept.append(Sent(number, message.stream, message.body, self._run))
             self._size += len(message.body)
         while self._size > KEPT_BYTES and len(self._kept) > 1:
             self._size -= len(self._kept.popleft().body)
@@ -107,16 +112,32 @@ class Tape:
         """Whoever reads the stream anew and names no number has had everything up to this one."""
         self._left[stream] = max(number, self._left.get(stream, 0))
 
-    def reader(self, after: int | None = None, *, stream: str | None = None) -> TapeReader:
-        """A reader of one stream, or of all of them. Without a number it goes on where the last one of its kind was."""
+    def reader(self, after: int | None = None, *, run: int | None = None, stream: str | None = None) -> TapeReader:
+        """A reader of one stream, or of all of them. Without a number it goes on where the last one of its kind was.
+
+        `run` is that of the message with the number, as the reader was given it; without it nothing is checked.
+        """
         start = self._left.get(stream, 0) if after is None else after
-        made = TapeReader(self, start, stream)
+        made = TapeReader(self, start, stream, run)
         self._readers.add(made)
         return made
 
     def replay(self) -> TapeReader:
         """A reader of everything that is still there."""
         return self.reader(0)
+
+    async def find_parting(self, number: int, run: int) -> int:
+        """The last number up to which a reader that has this one has what the tape has."""
+        number = min(number, self.last)
+        while number > 0:
+            page = await self._journal.read(number - 1, 1)
+            if not page.entries or page.entries[0].number != number:
+                return number  # cut by retention: the reader is told of that where it reads on
+            found = _unpacked(number, page.entries[0].body).run
+            if found == run:
+                return number
+            number = found  # all up to there was on the tape before the run that replaced it
+        return number
 
     async def read(self, after: int) -> Batch:
         """What follows a number, and what of it is lost. Those who ask for the same get the same."""
@@ -195,8 +216,9 @@ class Tape:
 class TapeReader:
     """One reader. `next` gives what there is, in order; asking again says that it was handed on."""
 
-    def __init__(self, tape: Tape, after: int, stream: str | None) -> None:
+    def __init__(self, tape: Tape, after: int, stream: str | None, run: int | None) -> None:
         self.stream = stream
+        self._run = run
         self.cursor = after
         self.taken = after
         self._tape = tape
@@ -205,6 +227,11 @@ class TapeReader:
 
     async def next(self) -> Batch | None:
         """What has come since, at least one message or a gap; None at the end."""
+        if self._run is not None:
+            run, self._run = self._run, None
+            asked, self.cursor = self.cursor, await self._tape.find_parting(self.cursor, run)
+            if self.cursor < asked:
+                return Batch((), Gap(first=self.cursor + 1, last=asked))
         self.taken = self.cursor
         self._tape.noted(self)
         while not self._closed:
@@ -251,10 +278,15 @@ class _Shared:
         self.batches: dict[int, Batch] = {}
 
 
-def _packed(message: Message) -> bytes:
-    return message.stream.encode() + b"\n" + message.body
+_NO_BREAKS: Final = {ord("\n"): " ", ord("\0"): " "}
+
+
+def _packed(message: Message, run: int) -> bytes:
+    head = f"{message.stream.translate(_NO_BREAKS)}\0{run}\n"
+    return head.encode() + message.body
 
 
 def _unpacked(number: int, raw: bytes) -> Sent:
-    stream, _, body = raw.partition(b"\n")
-    return Sent(number, stream.decode(), body)
+    head, _, body = raw.partition(b"\n")
+    stream, _, run = head.partition(b"\0")  # an older version wrote no run
+    return Sent(number, stream.decode(), body, int(run or 0))

@@ -81,9 +81,14 @@ def text_of(events: list[Told]) -> str:
     return "".join(each["content"]["text"] for each in found if each["sessionUpdate"] == "agent_message_chunk")
 
 
+def number_of(told: Told) -> int:
+    """The number of an event; its id also names the run."""
+    return int(told.id.partition(".")[0])
+
+
 async def until(stream: Stream, wanted: Any) -> list[Told]:
     """Everything up to the first event that is wanted, whose numbers leave nothing out."""
     events = await stream.until(wanted)
-    numbers = [int(each.id) for each in events]
+    numbers = [number_of(each) for each in events]
     assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
     return events

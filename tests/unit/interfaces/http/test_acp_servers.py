@@ -12,7 +12,7 @@ import pytest
 from footplate.config.settings import HttpSettings, Settings
 from footplate.store.memory import MemoryStore
 from footplate.store.values import RetentionPolicy
-from tests.unit.interfaces.http.acp_wire import Wire, is_answer, is_method, odd, prompt, text_of, until
+from tests.unit.interfaces.http.acp_wire import Wire, is_answer, is_method, number_of, odd, prompt, text_of, until
 from tests.unit.interfaces.http.reading import get, stream
 from tests.unit.interfaces.http.served import Served, serve
 
@@ -47,7 +47,7 @@ async def test_a_prompt_is_answered_here_and_its_updates_stand_before_the_answer
         assert await wire.say(session, "stream 20") == "end_turn"
         seen = await until(events, is_answer(3))
     assert [each.event for each in seen] == ["message"] * len(seen)
-    assert seen[0].id == "1"
+    assert seen[0].id == "1.0"
     assert text_of(seen) == "".join(f"chunk {index}" for index in range(20))
 
 
@@ -174,7 +174,7 @@ async def test_what_retention_has_cut_is_told_as_a_gap(tmp_path: Path) -> None:
         assert (first.data["from"], first.data["to"] > 1000) == (6, True)
         second = await events.next()
         assert second is not None
-        assert int(second.id) == first.data["to"] + 1
+        assert number_of(second) == first.data["to"] + 1
     await store.close()
 
 
@@ -378,7 +378,7 @@ async def test_a_client_goes_on_after_a_restart_of_the_server(tmp_path: Path) ->
         async with stream(client, STREAM, **{"last-event-id": last.id}) as events:
             assert await wire.say(session, "again") == "end_turn"
             seen = await until(events, is_answer(1))
-        assert int(seen[0].id) == int(last.id) + 1
+        assert number_of(seen[0]) == number_of(last) + 1
         assert text_of(seen) == "mock: again"
     await store.close()
 

@@ -164,3 +164,35 @@ async def test_a_write_whose_caller_was_cancelled_leaves_no_hole() -> None:
     assert seen == [(2, b"b"), (3, b"c")]
     assert told(await given(tape.replay())) == [(1, b"a"), (2, b"b"), (3, b"c")]
     reader.close()
+
+
+async def test_a_reader_that_has_messages_which_a_power_cut_removed_is_told_and_sent_back() -> None:
+    """The journal has lost 3 and 4 of the first run; the second gave out 3, the third 4 and 5."""
+    store = MemoryStore()
+    for texts in (("a", "b"), ("other c",), ("other d", "other e")):
+        await say(await Tape.open(store.journal("acp/test")), *texts)
+    tape = await Tape.open(store.journal("acp/test"))
+    everything = (await given(tape.replay())).messages
+    assert [(each.number, each.run) for each in everything] == [(1, 0), (2, 0), (3, 2), (4, 3), (5, 3)]
+    for after, run, parting in ((4, 0, 2), (9, 0, 2), (4, 2, 3), (5, 2, 3), (6, 3, 5)):
+        reader = tape.reader(after, run=run)
+        assert (await given(reader)).gap == Gap(first=parting + 1, last=after)
+        if parting < 5:
+            assert [each.number for each in (await given(reader)).messages] == list(range(parting + 1, 6))
+        reader.close()
+    held: tuple[tuple[int, int | None], ...] = ((2, 0), (3, 2), (4, 3), (4, None))
+    for after, known in held:
+        reader = tape.reader(after, run=known)
+        found = await given(reader)
+        assert (found.gap, found.messages[0].number) == (None, after + 1)
+        reader.close()
+
+
+async def test_entries_of_an_older_version_are_read_and_belong_to_the_first_run() -> None:
+    journal = MemoryStore().journal("acp/test")
+    await journal.append([b"s\n{}", b"\n[]"])
+    tape = await Tape.open(journal)
+    found = await given(tape.reader(0))
+    assert [(each.stream, each.body, each.run) for each in found.messages] == [("s", b"{}", 0), ("", b"[]", 0)]
+    reader = tape.reader(1, run=0)
+    assert (await given(reader)).gap is None
