@@ -553,7 +553,7 @@ class Conductor:
 
     def stop_waiting(self) -> None:
         """Nothing wakes the session by itself any more."""
-        self._pause.stop()
+        self._pause.release()
         self._stop_clock()
         self._orphan.stop()
 

@@ -30,6 +30,8 @@ async def find_reason(
     """
     if view.turns and view.turns[-1].stop_reason == "lost":
         return LOST_BEFORE
+    if is_announced(view):
+        return PERHAPS_BEGUN  # the doubt of the service before: its state is no longer in the log
     if not doubts.handed_over:
         return ""
     record = await read_record(services, session)
@@ -38,10 +40,15 @@ async def find_reason(
     return "" if doubts.can_tell(engine, options) else PERHAPS_BEGUN
 
 
-def announce(view: SessionView, count: int, reason: str) -> tuple[m.Notice, ...]:
-    """The notice about paused prompts, unless it is the last thing that was said already: by the service before."""
+def is_announced(view: SessionView) -> bool:
+    """Whether the last item is the notice about paused prompts: nothing was begun since."""
     last = view.items[-1] if view.items else None
-    if isinstance(last, NoticeItem) and last.code == PAUSED_CODE:
+    return isinstance(last, NoticeItem) and last.code == PAUSED_CODE
+
+
+def announce(view: SessionView, count: int, reason: str) -> tuple[m.Notice, ...]:
+    """The notice about paused prompts, unless the service before has given it."""
+    if is_announced(view):
         return ()
     text = f"{count} {'prompt waits' if count == 1 else 'prompts wait'}: {reason}"
     return (m.Notice(level="warning", text=text, code=PAUSED_CODE),)

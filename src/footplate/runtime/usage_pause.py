@@ -47,7 +47,12 @@ class UsagePause:
         return continues
 
     def stop(self) -> None:
-        """Wait no longer."""
+        """Wait no longer: there is no pause."""
+        self.release()
+        self.until = None
+
+    def release(self) -> None:
+        """Stop the timer of a session that leaves memory. The pause goes on in the log."""
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = self.until = None
+        self._timer = None

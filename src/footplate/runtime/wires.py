@@ -197,6 +197,7 @@ class TaskWire:
         self._closing = asyncio.Event()
         self._ended = False
         self._task = spawn(self._serve(launch), name="in-process agent", awaited=True)
+        self._task.add_done_callback(self._on_end)  # not a `finally`: a task that is cancelled first never runs it
 
     @property
     def gone(self) -> bool:
@@ -207,11 +208,12 @@ class TaskWire:
         return None
 
     async def _serve(self, launch: InProcess) -> int:
-        try:
-            return await launch.serve(self._lines(), self._outbox.put)
-        finally:
-            self._ended = True
-            await self._outbox.put(None)
+        return await launch.serve(self._lines(), self._outbox.put)
+
+    def _on_end(self, _: asyncio.Task[int]) -> None:
+        self._ended = True
+        if self._outbox.empty():
+            self._outbox.put_nowait(None)
 
     async def _lines(self) -> AsyncIterator[bytes]:
         while (line := await self._inbox.get()) is not None:
@@ -219,8 +221,9 @@ class TaskWire:
 
     async def read(self) -> Block | None:
         chunk = await self._outbox.get()
-        if chunk is None:
+        if self._ended and self._outbox.empty():
             self._outbox.put_nowait(None)
+        if chunk is None:
             last = self._splitter.finish()
             return last if last.lines or last.oversize else None
         return self._splitter.feed(chunk)

@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
@@ -15,6 +15,7 @@ import pytest
 
 from footplate.config.rules import Rule
 from footplate.config.settings import RuntimeSettings, Settings
+from footplate.engines.base import InProcess
 from footplate.errors import InvalidValue, SpawnFailed, StoreBusy
 from footplate.events import model as m
 from footplate.events.ids import PromptId, RequestId, SessionId, TurnId
@@ -25,10 +26,12 @@ from footplate.host.process import Keeper
 from footplate.host.spawn import Spawn
 from footplate.runtime.hub import Hub
 from footplate.runtime.limits import Limits
+from footplate.runtime.paused_queue import PERHAPS_BEGUN
 from footplate.runtime.services import Services
 from footplate.runtime.session import Session
 from footplate.runtime.spec import SessionSpec
 from footplate.runtime.surroundings import Bounds, Surroundings
+from footplate.runtime.wires import TaskWire
 from footplate.store.memory import MemoryStore
 from footplate.store.memory_documents import MemoryDocuments
 from footplate.store.values import Encoded
@@ -440,3 +443,52 @@ async def test_an_audit_entry_that_cannot_be_stored_does_not_end_the_session(
         await until_idle(session)
         assert refusals > 1
         monkeypatch.undo()
+
+
+async def test_a_pause_because_of_a_doubt_lasts_over_any_number_of_restarts(machine: Machine) -> None:
+    async with AsyncExitStack() as stack:
+        hub = await stack.enter_async_context(machine.hub())
+        left = await hub.create(machine.spec())
+        left.hold()
+        await left.prompt("one", key="one")
+        await left._log.append([m.StateChanged(state="running", waiting_for="model")])  # as right before a hand-over
+        for _ in range(3):
+            hub = await stack.enter_async_context(machine.hub())
+            session = await hub.get(left.id)
+            await session.take_up()
+            assert [each.id for each in session.view().queue] == ["one"]
+            assert session.view().state == "interrupted"
+        notices = [e.event.text for e in await whole_log(session) if isinstance(e.event, m.Notice)]
+        assert notices == [f"1 prompt waits: {PERHAPS_BEGUN}"]
+        await session.continue_queue()
+        assert (await until_ended(session)).answer == "mock: one"
+
+
+async def test_a_session_that_is_released_while_it_is_parked_stays_parked(machine: Machine) -> None:
+    async with machine.hub() as hub:
+        session = await hub.create(machine.spec())
+        await session.prompt("hello")
+        await until_ended(session)
+        later = time.time() + 3600
+        await session._take_batch(
+            [
+                m.TurnStarted(turn=TurnId("limited")),
+                m.LimitReached(kind="usage", status="reached", resets_at=later, name="five_hour"),
+                m.TurnEnded(turn=TurnId("limited"), ok=False, error="limit", stop_reason="error"),
+            ]
+        )
+        await until_state(session, "parked", "limit")
+        await hub.forget(session.id)
+        again = (await hub.get(session.id)).view()
+        assert (again.state, again.until, again.attached) == ("parked", later, False)
+
+
+async def test_an_agent_in_this_process_that_is_ended_before_its_first_step_is_over() -> None:
+    async def serve(lines: AsyncIterator[bytes], write: Callable[[bytes], Awaitable[None]]) -> int:
+        return 0
+
+    wire = TaskWire(InProcess(serve=serve, env={}, cwd="/"))
+    async with asyncio.timeout(5):
+        await wire.end(close_wait=0.0)
+        assert await wire.read() is None
+        assert await wire.read() is None
