@@ -33,7 +33,7 @@ from footplate.events.content import ContentBlock, TextBlock
 from footplate.events.ids import PromptId, TurnId
 from footplate.events.model import Event
 from footplate.events.requests import Destination
-from footplate.events.view import QueuedPrompt, SessionView, UserItem
+from footplate.events.view import QueuedPrompt
 from footplate.host.locks import SessionLock
 from footplate.runtime.agent import Agent
 from footplate.runtime.equipment import equip
@@ -46,14 +46,15 @@ from footplate.runtime.log import SessionLog
 from footplate.runtime.orphan import WAITS, Orphan
 from footplate.runtime.paused_queue import announce, find_reason
 from footplate.runtime.progress import Progress
-from footplate.runtime.records import Doubts, begin_anew, is_missing, lost_in_begin
+from footplate.runtime.records import Doubts, begin_anew, is_missing, lost_in_begin, said_in_turn
 from footplate.runtime.recovery import BRIDGE
-from footplate.runtime.rejoining import Rejoin, write_down
+from footplate.runtime.rejoining import Rejoin, rejoining_options, write_down
 from footplate.runtime.services import Services
 from footplate.runtime.shell import as_context
 from footplate.runtime.spec import SessionSpec, keep_spec
 from footplate.runtime.standing import standing_of
 from footplate.runtime.starting import starting_options
+from footplate.runtime.status import Situation, is_shown, state_of
 from footplate.runtime.usage_pause import UsagePause
 from footplate.tasks import Tasks
 
@@ -335,14 +336,9 @@ class Conductor:
         await self.log.append([m.PromptQueued(prompt=prompt, content=content)], source="bridge", durable=True)
         self._hand_over(prompt, content, "queue")
 
-    def said(self) -> list[UserItem]:
-        """The prompts of the open turn, as far as the log has them."""
-        view = self.log.view()
-        return [item for item in view.items if isinstance(item, UserItem) and item.turn == view.turn and item.prompt]
-
     async def say_again(self) -> None:
         """Give a new conversation the prompts of the open turn."""
-        said = self.said()
+        said = said_in_turn(self.log.view())
         prompt = said[0].prompt if said else None
         if prompt is not None:
             self._hand_over(prompt, tuple(block for item in said for block in item.content), "queue")
@@ -350,33 +346,15 @@ class Conductor:
     async def rejoin(self, rejoin: Rejoin) -> None:
         """Go on with an agent process that outlived the service which had it: nothing of its turn begins anew."""
         view = self.log.view()
-        waiting = tuple(each.id for each in view.queue)
-        standing = standing_of(view, living=True)
-        asked = {each.request.engine_request for each in view.requests} - {""}
-        requests = tuple(each for each in standing.requests if each.request.id in asked)  # the others are our own
-        standing = msgspec.structs.replace(standing, waiting=waiting, requests=requests)
-        before = rejoin.record.options
-        options = msgspec.structs.replace(
-            before,
-            standing=standing,
-            epoch=rejoin.record.epoch + 1,
-            resume=view.resume.value if view.resume is not None else before.session_id or before.resume,
-            session_id=None,
-            fork=False,
-            first_turn=len(view.turns) + 1,
-        )
+        options = rejoining_options(view, rejoin.record)
         await write_down(self.services, msgspec.structs.replace(rejoin.record, epoch=options.epoch))
         self._doubts.clear()  # it knows itself which prompts it has
         ended = frozenset(each.request.engine_request for each in view.closed_requests)
-        self.progress.running = {call.id for call in standing.calls if not call.ended}
+        self.progress.running = {call.id for call in standing_of(view, living=True).calls if not call.ended}
         self.agent = await Agent.rejoin(
             self.services, self.engine, rejoin, options, self._take, self._failed, ended=ended
         )
         self.agent.name(self.log.session, self.services.taps)
-
-    async def rejoined(self) -> None:
-        """The agent has caught up: prompts that it does not know are handed over, and it knows those it has by name."""
-        await self.go_on()
 
     async def renew(self) -> None:
         """Have the process replaced as soon as no turn runs: it holds what does not hold any more."""
@@ -604,29 +582,16 @@ class Conductor:
 
     def _news(self, *, busy: bool) -> tuple[Event, ...]:
         view = self.log.outline()
-        state, waiting = self._state(view, busy=busy)
-        until = self._pause.until if state == "parked" else None
-        if (state, waiting, until) == (view.state, view.waiting_for, view.until):
-            return ()
-        return (m.StateChanged(state=state, waiting_for=waiting, until=until),)
-
-    def _state(self, view: SessionView, *, busy: bool) -> tuple[m.SessionState, m.WaitingFor]:
-        if any(each.state == "open" for each in view.requests):
-            return "waiting", "you"
-        if self._starting:
-            return "starting", ""
-        if busy:
-            return "running", "tool" if self.progress.running else "model"
-        if self._orphan.awaited:
-            return "starting", ""
-        if self._pause.until is not None:
-            return "parked", "limit"
-        if self._paused and view.queue:
-            return "interrupted", ""
-        if view.queue and reached(self.spec.limits, self.spent()) is not None:
-            return "idle", "limit"
-        last = view.turns[-1] if view.turns else None
-        return ("interrupted", "") if last is not None and last.stop_reason == "lost" else ("idle", "")
+        situation = Situation(
+            busy=busy,
+            starting=self._starting or (self._orphan.awaited and not busy),
+            in_tool=bool(self.progress.running),
+            until=self._pause.until,
+            paused=self._paused,
+            halted=bool(view.queue) and reached(self.spec.limits, self.spent()) is not None,
+        )
+        state = state_of(view, situation)
+        return () if is_shown(view, state) else (state,)
 
     def spent(self) -> Spent:
         """What the session has used so far."""

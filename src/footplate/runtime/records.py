@@ -89,6 +89,11 @@ def lost_in_begin(view: SessionView, prompt: PromptId, turn: TurnId) -> list[Eve
     return [started, ended]
 
 
+def said_in_turn(view: SessionView) -> list[UserItem]:
+    """The prompts of the open turn, as far as the log has them."""
+    return [item for item in view.items if isinstance(item, UserItem) and item.turn == view.turn and item.prompt]
+
+
 def begin_anew(view: SessionView) -> list[Event]:
     """What is told of it: nothing where the agent had not said anything yet."""
     said = any(not isinstance(item, UserItem) for item in view.items)

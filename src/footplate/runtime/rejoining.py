@@ -10,9 +10,11 @@ import msgspec
 from footplate.engines.base import Engine, Exit, Installed, Options
 from footplate.engines.rejoining import CanRejoin, Rejoining
 from footplate.events.ids import SessionId
+from footplate.events.view import SessionView
 from footplate.host.keepers import Held
 from footplate.host.lines import Block
 from footplate.runtime.services import Services
+from footplate.runtime.standing import standing_of
 from footplate.runtime.wires import CLOSE_WAIT_S, Kept, Wire
 
 AGENTS: Final = "agents"
@@ -38,6 +40,23 @@ class Rejoin(msgspec.Struct, frozen=True):
 
     held: Held
     record: AgentRecord
+
+
+def rejoining_options(view: SessionView, record: AgentRecord) -> Options:
+    """The options of a process that is reattached: as it was started, with what it has open."""
+    standing = standing_of(view, living=True)
+    asked = {each.request.engine_request for each in view.requests} - {""}
+    requests = tuple(each for each in standing.requests if each.request.id in asked)  # the others are the session's own
+    before = record.options
+    return msgspec.structs.replace(
+        before,
+        standing=msgspec.structs.replace(standing, waiting=tuple(each.id for each in view.queue), requests=requests),
+        epoch=record.epoch + 1,
+        resume=view.resume.value if view.resume is not None else before.session_id or before.resume,
+        session_id=None,
+        fork=False,
+        first_turn=len(view.turns) + 1,
+    )
 
 
 def can_rejoin(engine: Engine) -> bool:

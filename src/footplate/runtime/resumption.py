@@ -29,6 +29,7 @@ from footplate.runtime import aftermath
 from footplate.runtime.conductor import Conductor
 from footplate.runtime.journal import NOTHING, Kept, kept_open, pending_of, results_in
 from footplate.runtime.orphan import PATIENCE_S
+from footplate.runtime.records import said_in_turn
 from footplate.runtime.recovery import close_what_was_left
 from footplate.runtime.requests import RequestBook
 from footplate.runtime.standing import standing_of
@@ -199,7 +200,7 @@ class Resumption:
         try:
             pending = pending_of(self._view(), held)
             way = await self._disk(self._parking.prepare, self._place(), pending, by_message=by_message)
-            if way.kind == "anew" and (self._conductor.spec.fork or not self._conductor.said()):
+            if way.kind == "anew" and (self._conductor.spec.fork or not said_in_turn(self._view())):
                 way = Way(kind="impossible", reason=aftermath.NO_RECORD)
             if way.kind in ("impossible", "settled"):
                 await self._end_without(held, way)

@@ -227,7 +227,7 @@ class SessionLife(ABC):
         while (agent := self._conductor.agent) is not None and not agent.ready:  # noqa: ASYNC110  rare, and short
             await asyncio.sleep(CATCH_UP_S)
         await self._mailbox.do(self._resumption.rejoined)
-        await self._mailbox.do(self._conductor.rejoined)
+        await self._mailbox.do(self._conductor.go_on)  # prompts that it does not know are handed over
 
     @property
     def _catches_up(self) -> bool:
