@@ -247,7 +247,7 @@ class Conductor:
             await self.ensure_agent()
         finally:
             self._starting = False
-        await self.log.append((), then=self._news(busy=True))
+        await self.log.append((), then=self._news(busy=True), durable=True)
 
     async def _waits_for_orphan(self, problem: FootplateError) -> bool:
         """Whether the agent that has the lock on the session is about to go: then what waits is tried again soon."""
