@@ -129,11 +129,11 @@ class Conductor:
         if prompt in self.log.accepted:
             self._release()  # whoever sends it again wants it to run
             return
-        if not self._pause.continues:
-            self._pause.stop()  # the person need not wait for the reset
-        self._paused = False
         queued = m.PromptQueued(prompt=prompt, content=content, position=len(self.log.outline().queue))
         await self.log.append([queued], source="person", then=self._state_at_once(), durable=True)
+        self._paused = False
+        if not self._pause.continues:
+            self._pause.stop()  # the person need not wait for the reset
         if when != "queue" and self.busy:
             self._hand_over_now(prompt, content, when)
         self.post(self.go_on)

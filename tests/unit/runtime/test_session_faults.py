@@ -492,3 +492,18 @@ async def test_an_agent_in_this_process_that_is_ended_before_its_first_step_is_o
         await wire.end(close_wait=0.0)
         assert await wire.read() is None
         assert await wire.read() is None
+
+
+async def test_a_prompt_that_is_refused_releases_no_others(machine: Machine) -> None:
+    async with AsyncExitStack() as stack:
+        left = await _leave_prompts(machine, stack)
+        async with machine.hub() as hub:
+            session = await hub.get(left.id)
+            await session.take_up()
+            machine.store.refused = {"PromptQueued": 1}
+            with pytest.raises(StoreBusy):
+                await session.prompt("three")
+            await session.rename("somebody is here")
+            await until_state(session, "interrupted")
+            assert [each.id for each in session.view().queue] == ["one", "two"]
+            assert not session._conductor._may_begin()
