@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest
 # What one process compiled the next need not compile again, whatever the shell says: a third of the time of the quick tests.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help run page wheel demo try test test-all test-kills test-fresh test-fast check format reference docs bench clean
+.PHONY: help run page wheel demo try test test-all test-kills test-fresh test-fast simulate check format reference docs bench clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,13 +60,13 @@ CHROMIUM := command -v chromium >/dev/null || [ "$$(id -u)" != 0 ] || { apt-get 
 test: $(VENV)/.ready $(AGENTS)/.ready $(PAGE)/.ready ## the whole suite (the real CLI end to end; the older one where it matters)
 	@$(BWRAP)
 	@$(CHROMIUM)
-	$(PYTEST) tests/unit tests/contract -n 2 -m 'not e2e and not long'
+	$(PYTEST) tests/unit tests/contract tests/simulation -n 2 -m 'not e2e and not long'
 	$(PYTEST) tests -n 2 -m 'e2e or long'
 
 test-all: $(VENV)/.ready $(AGENTS)/.ready $(PAGE)/.ready ## every end-to-end test on every Claude CLI version, and the long form of tests/e2e/test_readers.py
 	@$(BWRAP)
 	@$(CHROMIUM)
-	$(PYTEST) tests/unit tests/contract -n 2 -m 'not e2e and not long'
+	$(PYTEST) tests/unit tests/contract tests/simulation -n 2 -m 'not e2e and not long'
 	FOOTPLATE_READERS=200 $(PYTEST) tests -n 2 -m 'e2e or long' --all-versions
 
 test-kills: $(VENV)/.ready $(AGENTS)/.ready ## a thousand random kills over mock sessions and fifty over real ones (an hour)
@@ -76,7 +76,12 @@ test-fresh: $(VENV)/.ready ## the README's first minute in a new clone in which 
 	FOOTPLATE_FRESH=1 $(PYTEST) tests/e2e/test_first_minute.py -k clone
 
 test-fast: $(VENV)/.ready ## unit and contract tests only
-	$(PYTEST) tests/unit tests/contract -n 2 -m 'not e2e and not long'
+	$(PYTEST) tests/unit tests/contract tests/simulation -n 2 -m 'not e2e and not long'
+
+SEEDS ?= 20000
+FIRST ?= $(shell date +%y%m%d)00000
+simulate: $(VENV)/.ready ## so many seeds of the simulator, new ones each day: make simulate SEEDS=20000
+	$(BIN)/python -m tests.simulation --seeds $(FIRST):$$(( $(FIRST) + $(SEEDS) )) --jobs 2 --shrink
 
 check: $(VENV)/.ready web/node_modules/.ready ## ruff, mypy --strict, import-linter, the page's type check
 	$(BIN)/ruff check .
