@@ -68,15 +68,17 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
 @asynccontextmanager
 async def open_bridge(service: Service, settings: Settings, line: Line) -> AsyncIterator[Bridge]:
     """A bridge over an open transport for as long as the block lasts."""
-    transport, store = line.transport, service.services.store
+    transport, services = line.transport, service.services
     async with AsyncExitStack() as stack:
-        outbox = await stack.enter_async_context(Outbox.open(transport, store, account_of(transport)))
+        outbox = await stack.enter_async_context(
+            Outbox.open(transport, services.store, account_of(transport), services.surroundings)
+        )
         stack.push_async_callback(outbox.drain, line.select(settings).drain_s)
-        drafts = Drafts(transport)
+        drafts = Drafts(transport, services.surroundings)
         stack.push_async_callback(drafts.close)
         kit = Kit(
             hub=service.hub,
-            services=service.services,
+            services=services,
             transport=transport,
             outbox=outbox,
             drafts=drafts,
@@ -115,7 +117,7 @@ async def _open_rooms(stack: AsyncExitStack, kit: Kit) -> Bridge:
     stack.push_async_callback(ears.stop)
     await ears.start()
     anew_s = kit.transport.capabilities.numbers_anew_s
-    letters = Letters(kit.services.store, account_of(kit.transport), anew_s=anew_s)
+    letters = Letters(kit.services.store, account_of(kit.transport), kit.services.surroundings, anew_s=anew_s)
     intake = Intake(letters, ears.take, joins)
     stack.push_async_callback(intake.stop, HANDLING_S)
     intake.give(await letters.load())

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-
-import pytest
 
 from footplate.chat.inbox.intake import Handler, Intake
 from footplate.chat.inbox.letters import Letters
@@ -16,6 +13,7 @@ from footplate.chat.model import Update, User
 from footplate.chat.outbox.buckets import Pace
 from footplate.interfaces.telegram.bot.client import BotClient
 from footplate.interfaces.telegram.transport import TelegramTransport
+from footplate.runtime.surroundings import Surroundings
 from footplate.store.base import Store
 from footplate.store.memory import MemoryStore
 from footplate.testing.bots import ScriptedBots
@@ -27,7 +25,7 @@ ME = 7
 async def polling(bots: ScriptedBots, store: Store, handle: Handler) -> AsyncIterator[None]:
     async with BotClient.open(bots.token, bots.url) as client:
         transport = TelegramTransport(client, User(id=1), Pace(), poll_s=1)
-        letters = Letters(store, "telegram/1")
+        letters = Letters(store, "telegram/1", Surroundings())
         intake = Intake(letters, handle)
         intake.give(await letters.load())
         poller = asyncio.create_task(Poller(transport, letters, intake).run())
@@ -150,17 +148,25 @@ async def test_an_update_that_fails_does_not_stand_in_the_way() -> None:
             await heard.until(lambda: heard.texts == ["good"])
 
 
-async def test_after_a_long_silence_lower_numbers_are_new_also_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    store = MemoryStore()
-    letters = Letters(store, "telegram/1", anew_s=3600)
+class LaterToday(Surroundings):
+    """A machine whose clock the test moves."""
+
+    later_s = 0.0
+
+    def time(self) -> float:
+        return super().time() + self.later_s
+
+
+async def test_after_a_long_silence_lower_numbers_are_new_also_while_it_runs() -> None:
+    store, machine = MemoryStore(), LaterToday()
+    letters = Letters(store, "telegram/1", machine, anew_s=3600)
     assert await letters.take_in([Update(update_id=900)]) == [Update(update_id=900)]
     assert await letters.take_in([Update(update_id=5)]) == []
     assert letters.taken == 900
-    later = time.time() + 3601
-    monkeypatch.setattr("footplate.chat.inbox.letters.time.time", lambda: later)
+    machine.later_s = 3601
     assert letters.taken == 0
     assert await letters.take_in([Update(update_id=5)]) == [Update(update_id=5)]
     assert letters.taken == 5
-    again = Letters(store, "telegram/1")
+    again = Letters(store, "telegram/1", Surroundings())
     await again.load()
     assert again.taken == 5

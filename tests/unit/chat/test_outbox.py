@@ -13,6 +13,7 @@ from footplate.chat.outbox.buckets import Pace
 from footplate.chat.outbox.outbox import Outbox
 from footplate.interfaces.telegram.bot.client import BotClient
 from footplate.interfaces.telegram.transport import TelegramTransport
+from footplate.runtime.surroundings import Surroundings
 from footplate.store.base import Store
 from footplate.store.memory import MemoryStore
 from footplate.testing.bots import ScriptedBots
@@ -38,7 +39,7 @@ DONE = Content(text="done", entities=(Entity(type="bold", offset=0, length=4),))
 async def outbox_on(bots: ScriptedBots, store: Store, pace: Pace = FAST) -> AsyncIterator[Outbox]:
     async with BotClient.open(bots.token, bots.url) as client:
         transport = TelegramTransport(client, User(id=1), pace)
-        async with Outbox.open(transport, store, "telegram/1") as outbox:
+        async with Outbox.open(transport, store, "telegram/1", Surroundings()) as outbox:
             yield outbox
 
 

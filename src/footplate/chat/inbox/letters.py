@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from typing import Final
 
 import msgspec
 
 from footplate.chat.model import Update
+from footplate.runtime.surroundings import Surroundings
 from footplate.store.base import Documents, Store
 
 OFFSET: Final = "offset"
@@ -16,7 +16,8 @@ OFFSET: Final = "offset"
 class Letters:
     """The inbox of one account. After a silence of `anew_s` the service may begin its numbers anew."""
 
-    def __init__(self, store: Store, account: str, *, anew_s: float | None = None) -> None:
+    def __init__(self, store: Store, account: str, surroundings: Surroundings, *, anew_s: float | None = None) -> None:
+        self._time = surroundings.time
         self._letters: Documents = store.documents(f"{account}/inbox")
         self._facts: Documents = store.documents(f"{account}/facts")
         self._anew_s = anew_s
@@ -26,7 +27,7 @@ class Letters:
     @property
     def taken(self) -> int:
         """The number up to which all was taken in; 0 when an old one means nothing any more."""
-        old = self._anew_s is not None and time.time() - self._taken_at >= self._anew_s
+        old = self._anew_s is not None and self._time() - self._taken_at >= self._anew_s
         return 0 if old else self._taken
 
     async def load(self) -> list[Update]:
@@ -50,7 +51,7 @@ class Letters:
             return []
         for update in fresh:
             await self._letters.put(f"{update.update_id:020}", msgspec.json.encode(update), durable=False)
-        self._taken, self._taken_at = max(update.update_id for update in fresh), time.time()
+        self._taken, self._taken_at = max(update.update_id for update in fresh), self._time()
         await self._facts.put(OFFSET, str(self._taken).encode(), durable=True)
         return fresh
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from footplate.chat.outbox.marks import with_marks
 from footplate.chat.outbox.slots import Operation, Slot
 from footplate.chat.transport import Lost, Transport
 from footplate.errors import BotForbidden, BotRefused, MessageMissing, MessageNotModified
+from footplate.runtime.surroundings import Surroundings
 
 log = logging.getLogger(__name__)
 
@@ -18,8 +18,9 @@ log = logging.getLogger(__name__)
 class Delivery:
     """Carries out steps by a transport. A `BotError` that is raised means: try again later."""
 
-    def __init__(self, transport: Transport) -> None:
+    def __init__(self, transport: Transport, surroundings: Surroundings) -> None:
         self._transport = transport
+        self._surroundings = surroundings
         self.edits = transport.capabilities.edits
 
     def begin(self, slot: Slot, operation: Operation) -> None:
@@ -42,11 +43,11 @@ class Delivery:
         slot.state, slot.shown = "shown", content
         self._transport.saw(slot.place.chat, slot.message)
         if slot.document:
-            await asyncio.to_thread(_throw_away, Path(slot.document))
+            await self._surroundings.blocking(_throw_away, Path(slot.document))
 
     async def _post(self, slot: Slot, content: Content) -> Id:
         if slot.document:
-            body = await asyncio.to_thread(Path(slot.document).read_bytes)
+            body = await self._surroundings.blocking(Path(slot.document).read_bytes)
             name = Path(slot.document).name
             return await self._transport.send_file(slot.place, name, body, caption=content.text, key=slot.key)
         return await self._transport.send(slot.place, self._formatted(slot, content), key=slot.key)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 
 from footplate.chat.model import Id, Place
 from footplate.chat.transport import Transport
 from footplate.errors import BotError, BotRefused, RetryAfter
+from footplate.runtime.surroundings import Surroundings
 from footplate.tasks import spawn
 
 log = logging.getLogger(__name__)
@@ -17,8 +17,9 @@ log = logging.getLogger(__name__)
 class Drafts:
     """At most one call per chat at a time, the newest text only."""
 
-    def __init__(self, transport: Transport) -> None:
+    def __init__(self, transport: Transport, surroundings: Surroundings) -> None:
         self._transport = transport
+        self._monotonic = surroundings.monotonic
         self._wanted: dict[Id, tuple[Place, int, str]] = {}
         self._workers: dict[Id, asyncio.Task[None]] = {}
         self._refused: set[Id] = set()
@@ -53,7 +54,7 @@ class Drafts:
         try:
             while chat in self._wanted:
                 place, draft, text = self._wanted.pop(chat)
-                begun = time.monotonic()
+                begun = self._monotonic()
                 try:
                     await self._transport.draft(place, draft, text)
                 except RetryAfter as problem:
@@ -64,6 +65,6 @@ class Drafts:
                     self._wanted.pop(chat, None)
                 except BotError as problem:
                     log.info("a draft in chat %s is left out: %s", chat, problem)
-                await asyncio.sleep(max(0.0, self._transport.pace.draft_s - (time.monotonic() - begun)))
+                await asyncio.sleep(max(0.0, self._transport.pace.draft_s - (self._monotonic() - begun)))
         finally:
             self._workers.pop(chat, None)

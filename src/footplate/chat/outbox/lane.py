@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
@@ -15,6 +14,7 @@ from footplate.chat.outbox.delivery import Delivery
 from footplate.chat.outbox.shelf import Shelf
 from footplate.chat.outbox.slots import Slot, Step, choose_step, next_operation
 from footplate.errors import BotUnreachable, ChatMigrated, RetryAfter
+from footplate.runtime.surroundings import Surroundings
 from footplate.tasks import spawn
 
 log = logging.getLogger(__name__)
@@ -24,10 +24,11 @@ DONE: Final = ("shown", "gone", "failed")
 class Tools:
     """What all lanes share."""
 
-    def __init__(self, delivery: Delivery, shelf: Shelf, pace: Pace) -> None:
+    def __init__(self, delivery: Delivery, shelf: Shelf, pace: Pace, surroundings: Surroundings) -> None:
         self.delivery = delivery
         self.shelf = shelf
         self.pace = pace
+        self.monotonic = surroundings.monotonic
         self.overall = Bucket(pace.overall_per_s, pace.overall_per_s)
         self.migrated: Callable[[Id, Id], None] = lambda _old, _new: None
 
@@ -64,7 +65,7 @@ class Lane:
 
     async def _work(self) -> None:
         while (step := choose_step(self.slots.values(), self._is_shown)) is not None:
-            now = time.monotonic()
+            now = self._tools.monotonic()
             wait = max(self._not_before - now, self._wait(step, now))
             if wait > 0:
                 await self._pause(wait)
@@ -101,7 +102,7 @@ class Lane:
         except RetryAfter as problem:
             if slot.state == "sending" and step.operation == "send":
                 slot.state, slot.shown = "new", None
-            self._not_before = time.monotonic() + problem.seconds
+            self._not_before = self._tools.monotonic() + problem.seconds
         except ChatMigrated as problem:
             slot.state = "new" if step.operation == "send" else slot.state
             self._tools.migrated(self.chat, problem.chat)
@@ -140,7 +141,7 @@ class Lane:
         if step.operation == "send" and problem.certain:
             step.slot.state, step.slot.shown = "new", None
         settle = pace.settle_s if step.operation == "send" and not problem.certain else 0.0
-        self._not_before = time.monotonic() + max(backoff if self._trouble > 1 or not settle else settle, settle)
+        self._not_before = self._tools.monotonic() + max(backoff if self._trouble > 1 or not settle else settle, settle)
 
     def _is_shown(self, key: str) -> bool:
         """Whether a slot is on the screen, or never will be."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Final
@@ -18,6 +17,7 @@ from footplate.chat.outbox.shelf import Shelf
 from footplate.chat.outbox.slots import Slot, next_operation
 from footplate.chat.outbox.tags import Tags
 from footplate.chat.transport import Transport
+from footplate.runtime.surroundings import Surroundings
 from footplate.store.base import Store
 
 DRAIN_LOOK_S: Final = 0.05
@@ -26,10 +26,11 @@ DRAIN_LOOK_S: Final = 0.05
 class Outbox:
     """Everything that one bot shows."""
 
-    def __init__(self, transport: Transport, tools: Tools, tags: Tags) -> None:
+    def __init__(self, transport: Transport, tools: Tools, tags: Tags, surroundings: Surroundings) -> None:
         self._transport = transport
         self._tools = tools
         self._tags = tags
+        self._time = surroundings.time
         self._marks = needs_marks(transport.capabilities)
         self._lanes: dict[Id, Lane] = {}
         self._putting: dict[str, asyncio.Lock] = {}
@@ -41,10 +42,14 @@ class Outbox:
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, transport: Transport, store: Store, account: str) -> AsyncIterator[Outbox]:
+    async def open(
+        cls, transport: Transport, store: Store, account: str, surroundings: Surroundings
+    ) -> AsyncIterator[Outbox]:
         """An outbox for as long as the block lasts; what is not delivered then is at the next start."""
-        tools = Tools(Delivery(transport), Shelf(store, account), transport.pace)
-        outbox = cls(transport, tools, Tags(store, account))
+        tools = Tools(
+            Delivery(transport, surroundings), Shelf(store, account, surroundings), transport.pace, surroundings
+        )
+        outbox = cls(transport, tools, Tags(store, account), surroundings)
         await outbox._load()
         try:
             yield outbox
@@ -161,7 +166,7 @@ class Outbox:
 
     def _next_place(self) -> str:
         """A later place than any before, also within one tick of the clock."""
-        self._latest = max(self._latest + 1, time.time_ns())
+        self._latest = max(self._latest + 1, int(self._time() * 1e9))
         return f"{self._latest:020}"
 
     def _lock(self, key: str) -> asyncio.Lock:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from typing import Final
 
 import msgspec
 
 from footplate.chat.model import Id
 from footplate.chat.outbox.slots import Slot, next_operation
+from footplate.runtime.surroundings import Surroundings
 from footplate.store.base import Documents, Store
 
 KEEP_SLOTS_S: Final = 3 * 86_400.0
@@ -19,7 +19,8 @@ KEEP_MESSAGES_S: Final = 60 * 86_400.0
 class Shelf:
     """The slots of one bot, and what each message of ours is about."""
 
-    def __init__(self, store: Store, account: str) -> None:
+    def __init__(self, store: Store, account: str, surroundings: Surroundings) -> None:
+        self._time = surroundings.time
         self._slots: Documents = store.documents(f"{account}/slots")
         self._messages: Documents = store.documents(f"{account}/messages")
 
@@ -32,7 +33,7 @@ class Shelf:
                 slot = msgspec.json.decode(document.body, type=Slot)
                 if next_operation(slot) is not None:
                     found.append(slot)
-                elif time.time() - document.time > KEEP_SLOTS_S:
+                elif self._time() - document.time > KEEP_SLOTS_S:
                     await self._slots.delete(document.key, durable=False)
             after = page.after
             if after is None:
@@ -81,7 +82,7 @@ class Shelf:
         while True:
             page = await self._messages.list(after=after)
             for document in page.items:
-                if time.time() - document.time > KEEP_MESSAGES_S:
+                if self._time() - document.time > KEEP_MESSAGES_S:
                     await self._messages.delete(document.key, durable=False)
             after = page.after
             if after is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
@@ -187,10 +186,12 @@ class Follower:
         if turn is not None:
             progress, buttons = self._running(job, turn), RUNNING
         elif self._paused:
-            progress, buttons = self._progress(job, "queued", time.time() - job.at), RUNNING
+            progress, buttons = self._progress(job, "queued", self._kit.services.surroundings.time() - job.at), RUNNING
         else:
             waits = self._turn is not None or any(other.at < job.at for other in self.jobs.values())
-            progress = self._progress(job, "queued" if waits else "starting", time.time() - job.at)
+            progress = self._progress(
+                job, "queued" if waits else "starting", self._kit.services.surroundings.time() - job.at
+            )
             buttons = QUEUED if waits else RUNNING
         rich = draw_progress(progress)
         keyboard = (tuple(self._kit.sealer.button(name, verb, job.prompt) for name, verb in buttons),)
@@ -218,7 +219,7 @@ class Follower:
         return self._progress(
             job,
             self._waiting.label,
-            time.time() - turn.begun_at,
+            self._kit.services.surroundings.time() - turn.begun_at,
             turn=turn,
             note=self._waiting.note,
             live=live,
@@ -353,7 +354,7 @@ class Follower:
     async def _settle(self, job: Job, label: Label, *, note: str = "") -> None:
         """The progress message says how it ended; no other message will come."""
         self.jobs.pop(job.prompt, None)
-        rich = draw_progress(self._progress(job, label, time.time() - job.at, note=note))
+        rich = draw_progress(self._progress(job, label, self._kit.services.surroundings.time() - job.at, note=note))
         content = Content(text=rich.text, entities=rich.entities)
         silent = Place(chat=job.place.chat, topic=job.place.topic, reply_to=job.place.reply_to, silent=True)
         await self._kit.outbox.put(progress_key(job.prompt), silent, content, urgent=True)

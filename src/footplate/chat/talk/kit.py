@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -27,7 +26,6 @@ from footplate.runtime.backend import HubBackend
 from footplate.runtime.hub import Hub
 from footplate.runtime.roster import Roster
 from footplate.runtime.services import Services
-from footplate.ulid import new_ulid
 
 MARKS_ROOM: Final = 600
 """What marks of buttons may add to a message."""
@@ -105,8 +103,8 @@ class Kit:
 
     async def outgoing(self, name: str, body: bytes) -> Path:
         """A file to be sent, in a folder of its own that is gone when it is."""
-        path = self.services.data / f"{self.transport.name}-outgoing" / new_ulid() / name
-        await asyncio.to_thread(_keep, path, body)
+        path = self.services.data / f"{self.transport.name}-outgoing" / self.services.surroundings.new_id() / name
+        await self.services.surroundings.blocking(_keep, path, body)
         return path
 
     async def say(self, key: str, place: Place, markdown: str) -> None:

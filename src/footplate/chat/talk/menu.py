@@ -15,7 +15,6 @@ from footplate.chat.talk.kit import Kit
 from footplate.errors import BotError
 from footplate.events.model import CommandsChanged, Envelope, SlashCommand
 from footplate.tasks import spawn
-from footplate.ulid import new_ulid
 
 log = logging.getLogger(__name__)
 MOST: Final = 100
@@ -108,4 +107,8 @@ class Menu:
         lines += [f"- not installed: {', '.join(lacking)}"] if lacking else []
         lines += [f"- projects: {', '.join(self._kit.projects)}"] if self._kit.projects else []
         lines.append(f"- a message {'goes on with the session' if settings.session_mode == 'chat' else 'begins anew'}")
-        await self._kit.say(f"banner-{new_ulid()}", Place(chat=settings.chat_id, silent=True), "\n".join(lines))
+        await self._kit.say(
+            f"banner-{self._kit.services.surroundings.new_id()}",
+            Place(chat=settings.chat_id, silent=True),
+            "\n".join(lines),
+        )

@@ -23,7 +23,6 @@ from footplate.events.ids import PromptId, RequestId, SessionId
 from footplate.events.requests import Answer
 from footplate.runtime.session import Session
 from footplate.store.values import RequestFilter
-from footplate.ulid import new_ulid
 
 log = logging.getLogger(__name__)
 NOTHING_RUNS = "nothing is currently running for that message."
@@ -54,7 +53,7 @@ class Pressed:
         """A press that was typed has no toast: what came of it is a message of its own."""
         if words and query.message is not None:
             place = Place(chat=query.message.chat.id, topic=query.message.topic, silent=True)
-            await self._kit.say(f"toast-{new_ulid()}", place, words)
+            await self._kit.say(f"toast-{self._kit.services.surroundings.new_id()}", place, words)
 
     async def _carry_out(self, query: CallbackQuery) -> str:
         message = query.message

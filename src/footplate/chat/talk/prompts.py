@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from typing import Final
 
 import msgspec
@@ -82,7 +81,7 @@ class Prompter:
                 engine=session.spec.engine,
                 context=route.context,
                 after=session.view().last_seq,
-                at=time.time(),
+                at=self._kit.services.surroundings.time(),
                 resumed=route.token is not None,
                 unattended=wish.unattended,
             )

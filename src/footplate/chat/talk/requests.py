@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from functools import partial
 from typing import Final
 
@@ -148,7 +147,7 @@ class RequestBoard:
         after, request = self._kit.settings.reminder_s, view.request.id
         if not after or request in self._reminders:
             return
-        wait = max(0.0, view.opened_at + after - time.time())
+        wait = max(0.0, view.opened_at + after - self._kit.services.surroundings.time())
         loop = asyncio.get_running_loop()
         self._reminders[request] = loop.call_later(wait, partial(self._begin_reminding, request))
 

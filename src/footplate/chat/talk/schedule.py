@@ -69,7 +69,7 @@ class Schedule:
             return await self._list(ordered)
         if when == "cancel":
             return await self._cancel(text.strip(), ordered)
-        at = read_time(when, time.time())
+        at = read_time(when, self._kit.services.surroundings.time())
         if at is None or not text.strip():
             raise InvalidValue("at", command.rest, "a time and a prompt: `/at 10m run the tests`, `/at 18:30 ...`")
         delayed = Delayed(
@@ -112,7 +112,7 @@ class Schedule:
         self._timers[key] = spawn(self._run(key, delayed), name=f"chat at {key}")
 
     async def _run(self, key: str, delayed: Delayed) -> None:
-        await asyncio.sleep(max(0.0, delayed.at - time.time()))
+        await asyncio.sleep(max(0.0, delayed.at - self._kit.services.surroundings.time()))
         spot = Spot(chat=delayed.chat, topic=delayed.topic, private=self._kit.transport.is_private(delayed.chat))
         wish = Wish(
             spot=spot,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import io
 import posixpath
@@ -105,7 +104,7 @@ class Transfer:
 
     async def _put(self, folder: str, path: str, body: bytes, *, replace: bool, rename: bool = True) -> str:
         clean = check_path(path, self._kit.settings.files.deny_globs)
-        return await asyncio.to_thread(_write, folder, clean, body, replace, rename)
+        return await self._kit.services.surroundings.blocking(_write, folder, clean, body, replace, rename)
 
     async def _folder(self, ordered: Ordered) -> str:
         route = await self._prompter.route(ordered.spot, ordered.said)
@@ -117,7 +116,9 @@ class Transfer:
         settings = self._kit.settings.files
         clean = check_path(path, settings.deny_globs)
         folder = await self._folder(ordered)
-        name, body = await asyncio.to_thread(_pack, folder, clean, settings.deny_globs, settings.max_out_bytes)
+        name, body = await self._kit.services.surroundings.blocking(
+            _pack, folder, clean, settings.deny_globs, settings.max_out_bytes
+        )
         found = await self._kit.outgoing(name, body)
         place = Place(chat=ordered.spot.chat, topic=ordered.spot.topic, reply_to=ordered.message.message_id)
         key = f"x/{ordered.spot.chat}-{ordered.message.message_id}"
