@@ -7,7 +7,6 @@ been: sessions are the hub's anyway, and a relayed command is started again.
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import Final
 
 import msgspec
@@ -70,7 +69,7 @@ class Connections:
             if agent not in self.agents():
                 raise UnknownEngine(agent, self.agents())
             await self._rest()
-            record = Record(name=name, agent=agent, created_at=time.time())
+            record = Record(name=name, agent=agent, created_at=self._services.surroundings.time())
             await self._provide(agent)
             made = await self._make(record)
             await self._documents.put(name, msgspec.json.encode(record))
@@ -106,7 +105,7 @@ class Connections:
         after: str | None = None
         while True:
             page = await self._documents.list(after=after)
-            found += [_read(each) for each in page.items if not _is_forgotten(each)]
+            found += [_read(each) for each in page.items if not self._is_forgotten(each)]
             after = page.after
             if after is None:
                 return tuple(sorted(found, key=lambda record: record.created_at))
@@ -154,7 +153,7 @@ class Connections:
             del self._live[name]
             await live.close()
         document = await self._documents.get(name)
-        if document is None or _is_forgotten(document):
+        if document is None or self._is_forgotten(document):
             return None
         record = _read(document)
         if record.agent not in self.agents():
@@ -163,6 +162,9 @@ class Connections:
         if record.initialize is not None:
             await made.call(Envelope(id=0, method="initialize", params=record.initialize), quiet=True)
         return made
+
+    def _is_forgotten(self, document: Document) -> bool:
+        return self._services.surroundings.time() - document.time > FORGOTTEN_S
 
     async def _make(self, record: Record) -> Connection:
         tape = await Tape.open(self._services.store.journal(f"acp/{self._door}/{record.name}"))
@@ -180,7 +182,3 @@ class Connections:
 
 def _read(document: Document) -> Record:
     return msgspec.json.decode(document.body, type=Record)
-
-
-def _is_forgotten(document: Document) -> bool:
-    return time.time() - document.time > FORGOTTEN_S

@@ -24,7 +24,6 @@ from footplate.events.ids import PromptId, TaskId
 from footplate.runtime.acp import entrance, providers, sessions
 from footplate.runtime.acp.room import HELD, Held, Method, Reply, Room, read_params
 from footplate.runtime.acp.seat import Seat
-from footplate.ulid import new_ulid
 
 
 class SetModelRequest(Wire, frozen=True, kw_only=True):
@@ -55,7 +54,7 @@ async def prompt(room: Room, rpc_id: RpcId, envelope: Envelope) -> Held:
     content = read_prompt(params.prompt)
     if not seat.session.view().title and (title := headline(content)):
         await seat.session.rename(title)
-    await seat.prompt(rpc_id, read_command(content, room.profile), PromptId(new_ulid()))
+    await seat.prompt(rpc_id, read_command(content, room.profile), PromptId(room.services.surroundings.new_id()))
     return HELD
 
 
@@ -65,7 +64,7 @@ async def steer(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
     if not room.engine.capabilities().steer:
         raise unknown_method(envelope.method or "")
     seat = await room.seat(params.session_id)
-    name = PromptId(new_ulid())
+    name = PromptId(room.services.surroundings.new_id())
     seat.encoder.own(name)
     content = read_command(read_prompt(params.prompt), room.profile)
     await seat.session.prompt(content, when="steer", key=name)

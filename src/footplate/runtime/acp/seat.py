@@ -281,7 +281,7 @@ class Seat:
                 return []
             case m.TurnEnded():
                 ended, self._turn = self._turn | set(event.prompts), set()
-                return [frame for prompt in ended for frame in self._settle(prompt, event)]
+                return [frame for prompt in sorted(ended) for frame in self._settle(prompt, event)]
             case m.PromptWithdrawn():
                 return self._settle(event.prompt, event)
             case _:

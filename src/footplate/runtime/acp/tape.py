@@ -73,9 +73,9 @@ class Tape:
         self._kept: deque[Sent] = deque()
         self._size = 0
         self._shared = _Shared(last)
-        self._readers: set[TapeReader] = set()
+        self._readers: dict[TapeReader, None] = {}
         self._left: dict[str | None, int] = {}
-        self._delivery: set[asyncio.Event] = set()
+        self._delivery: dict[asyncio.Event, None] = {}
         self._turn = asyncio.Lock()
         self._read_batches: WeakValueDictionary[int, Batch] = WeakValueDictionary()
 
@@ -119,7 +119,7 @@ class Tape:
         """
         start = self._left.get(stream, 0) if after is None else after
         made = TapeReader(self, start, stream, run)
-        self._readers.add(made)
+        self._readers[made] = None
         return made
 
     def replay(self) -> TapeReader:
@@ -174,11 +174,11 @@ class Tape:
             async with asyncio.timeout(patience):
                 while any(reader.taken < number for reader in self._readers):
                     bell = asyncio.Event()
-                    self._delivery.add(bell)
+                    self._delivery[bell] = None
                     try:
                         await bell.wait()
                     finally:
-                        self._delivery.discard(bell)
+                        self._delivery.pop(bell, None)
         except TimeoutError:
             return
 
@@ -190,7 +190,7 @@ class Tape:
 
     def forget(self, reader: TapeReader) -> None:
         """The reader has closed."""
-        self._readers.discard(reader)
+        self._readers.pop(reader, None)
         if not self._readers:
             self._shared = _Shared(self.last)
         for bell in self._delivery:
