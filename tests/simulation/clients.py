@@ -13,6 +13,7 @@ from footplate.events.ids import PromptId, RequestId, SessionId
 from footplate.events.requests import Allow, Answer, Choose, Decline, Deny, Reply, Request
 from footplate.events.view import SessionView
 from footplate.runtime.hub import Hub
+from tests.simulation import doors
 from tests.simulation.network import Lost, Stream
 from tests.simulation.plan import Client, Step
 
@@ -41,6 +42,9 @@ class Asked(msgspec.Struct):
 
 async def run_client(world: World, client: Client) -> None:
     """Do all that the plan says."""
+    if client.kind.startswith("acp") or client.kind == "person":
+        await doors.run(world, client)
+        return
     kinds = {"prompter": _prompt, "reader": _read, "answerer": _answer, "doer": _do_steps, "poller": _poll}
     await kinds[client.kind](world, client)
 

@@ -15,6 +15,7 @@ from footplate.errors import StoreBusy, StoreFailed
 from footplate.runtime.hub import Hub
 from footplate.runtime.service import open_runtime
 from footplate.runtime.services import Services
+from tests.simulation.doors import Doors
 from tests.simulation.keeper import SimKeepers
 from tests.simulation.loop import NODE
 from tests.simulation.store import SimStore, busy, full
@@ -125,6 +126,8 @@ class Life:
             if not isinstance(problem, StoreBusy | StoreFailed):
                 world.fail("start_fails", f"{type(problem).__name__}: {problem}", problem)
             return
+        self.doors = Doors(world, self, services, self.hub)
+        self._stack.push_async_callback(self.doors.close)
         self.up = True
 
     async def stop(self, *, doors_first: bool) -> None:

@@ -72,6 +72,15 @@ FAULTS: Final = (
     "deaf",
     "script",
     "silent",
+    "acp",
+    "chat",
+    "alone",
+    "chat_drafts",
+    "chat_silent",
+    "slow_bot",
+    "bot_lost",
+    "bot_429",
+    "bot_slow",
 )
 """What may be on in a run; `test_plan` checks that each one changes plans."""
 
@@ -168,7 +177,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def make_plan(seed: int, faults: tuple[str, ...] | None = None) -> Plan:
     """The plan of a seed, with a swarm of faults or with just these."""
-    return _Maker(seed, faults).make()
+    from tests.simulation import door_plans
+
+    maker = _Maker(seed, faults)
+    return door_plans.add_clients(maker, maker.make())
 
 
 class _Maker:
@@ -205,8 +217,8 @@ class _Maker:
             faults=self.faults,
             scales={
                 name: draw.below(f"scale {name}", len(SCALES))
-                for name in ("slow_store", "slow_reads", "slow_threads", "slow_wire", "slow_calls", "slow_keeper")
-                if self.on(name)
+                for name in FAULTS
+                if name.startswith("slow_") and name != "slow_readers" and self.on(name)
             },
             sessions=sessions,
             clients=clients,

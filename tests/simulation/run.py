@@ -16,11 +16,18 @@ from pathlib import Path
 
 import msgspec
 
+from tests.simulation.door_plans import make_door_plan
 from tests.simulation.plan import Plan, make_plan
 from tests.simulation.shrink import shrink
 from tests.simulation.world import Outcome, bury, run_plan
 
 CHUNK = 20
+_only: list[str] = [""]
+"""The one transport that plans have, where one is asked for; processes that are forked have it, too."""
+
+
+def _plan(seed: int) -> Plan:
+    return make_door_plan(seed, _only[0]) if _only[0] else make_plan(seed)
 
 
 class Totals(msgspec.Struct):
@@ -69,7 +76,7 @@ def run_range(bounds: tuple[int, int]) -> bytes:
     totals = Totals()
     for seed in range(*bounds):
         begun = time.perf_counter()
-        outcome = run_plan(make_plan(seed))
+        outcome = run_plan(_plan(seed))
         outcome.yes = {}
         totals.add(outcome, time.perf_counter() - begun)
     bury()
@@ -110,7 +117,7 @@ def report(totals: Totals, took: float, *, folder: Path | None = None, make_smal
         print(f"\n{oracle}: {len(outcomes)} seeds, first {first.seed}: {first.text}")
         print(f"  seeds: {', '.join(str(each.seed) for each in outcomes[:12])}")
         if make_smaller:
-            plan = shrink(make_plan(first.seed), oracle)
+            plan = shrink(_plan(first.seed), oracle)
             folder = folder or Path(os.environ.get("TMPDIR", "/tmp"))
             path = folder / f"plan-{oracle}-{first.seed}.json"
             plan.save(path)
@@ -136,10 +143,12 @@ def main() -> int:
     parser.add_argument("--replay", type=Path, help="a saved plan")
     parser.add_argument("--trace", action="store_true", help="what happens in one seed")
     parser.add_argument("--shrink", action="store_true", help="make failing plans smaller")
+    parser.add_argument("--only", default="", choices=("", "acp", "chat"), help="plans with this transport alone")
     given = parser.parse_args()
+    _only[0] = given.only
     first, _, last = given.seeds.partition(":")
     if given.replay is not None or given.trace:
-        plan = Plan.load(given.replay) if given.replay is not None else make_plan(int(first))
+        plan = Plan.load(given.replay) if given.replay is not None else _plan(int(first))
         outcome = run_plan(plan, trace=True)
         if outcome.oracle and given.shrink:
             smaller = shrink(plan, outcome.oracle)

@@ -26,8 +26,11 @@ from footplate.runtime.hub import Hub
 from footplate.runtime.limits import Limits
 from footplate.runtime.session import Session
 from footplate.runtime.spec import SessionSpec
-from tests.simulation import checks
+from tests.simulation import checks, doors
+from tests.simulation.acp import AcpSide
+from tests.simulation.bot_api import BotApi
 from tests.simulation.chance import Chance
+from tests.simulation.chat import ChatSide
 from tests.simulation.clients import Asked, Reading, run_client
 from tests.simulation.engines import AgentKilled, KeptMock, SimMock, run_mock
 from tests.simulation.keeper import Program, SimKeeper
@@ -101,6 +104,9 @@ class World:
         self.machine.short_of_memory = plan.memory_short
         self.network = Network(self)
         self.promises = Promises()
+        self.acp = AcpSide()
+        self.chat = ChatSide()
+        self.bots = BotApi(self)
         self.life: Life | None = None
         self.lives = 0
         self.born: list[asyncio.Future[SessionId | None]] = []
@@ -349,8 +355,10 @@ class World:
         for task in (*work, *upset, *readers):
             if task.done():
                 task.result()
+        await doors.arrive(self)
         await checks.become_quiet(self)
         await checks.readers_catch_up(self)
+        await doors.settle(self, checks.become_quiet)
         self.promises.over = True
         if readers:
             await asyncio.wait(readers, timeout=10.0)
