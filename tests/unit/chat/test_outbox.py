@@ -11,6 +11,8 @@ import pytest
 from footplate.chat.model import Button, Content, Entity, Id, Place, User
 from footplate.chat.outbox.buckets import Pace
 from footplate.chat.outbox.outbox import Outbox
+from footplate.chat.transport import Lost
+from footplate.errors import BotError
 from footplate.interfaces.telegram.bot.client import BotClient
 from footplate.interfaces.telegram.transport import TelegramTransport
 from footplate.runtime.surroundings import Surroundings
@@ -102,6 +104,69 @@ async def test_a_restart_in_the_middle_of_a_delivery_neither_loses_nor_doubles_i
         await drained(second)
 
     assert bots.person(ME).texts == ["done"]
+
+
+@pytest.mark.parametrize("fault", [{"status": 429, "retry_after": 0.01}, {"status": 500}])
+async def test_a_search_that_is_refused_in_the_middle_continues_there(
+    bots: ScriptedBots, fault: dict[str, object]
+) -> None:
+    people = [await bots.person(8).write(f"message {number}") for number in range(3)]
+    async with BotClient.open(bots.token, bots.url) as client:
+        transport = TelegramTransport(client, User(id=1), FAST)
+        transport.saw(8, people[-1].id)
+        message = await client.send_message(HERE, DONE)
+        lost = Lost(key="f/1", place=HERE, content=DONE, mark=people[0].id - 1)
+        bots.fail(method="editMessageText", after=2, **fault)
+        with pytest.raises(BotError):
+            await transport.find(lost)
+
+        assert await transport.find(lost) == message
+
+    probed = [call.parameters["message_id"] for call in bots.calls("editMessageText")]
+    assert probed == [people[0].id, people[1].id, people[2].id, people[2].id, message]
+
+
+async def test_a_message_that_is_lost_after_a_restart_is_found_by_what_was_sent_before(bots: ScriptedBots) -> None:
+    store = MemoryStore()
+    async with outbox_on(bots, store) as first:
+        first.learn(ME, bots.person(ME).bubbles[-1].id)
+        await first.put("f/1", HERE, DONE, urgent=True)
+        await drained(first)
+    bots.fail(method="sendMessage", drop="after")
+
+    async with outbox_on(bots, store) as second:
+        await second.put("f/2", HERE, Content(text="later"), urgent=True)
+        await drained(second)
+
+    assert bots.person(ME).texts == ["done", "later"]
+
+
+async def test_the_first_message_of_all_is_found_by_what_it_replies_to(bots: ScriptedBots) -> None:
+    bots.fail(method="sendMessage", drop="after")
+    async with outbox_on(bots, MemoryStore()) as outbox:
+        reply = Place(chat=ME, reply_to=bots.person(ME).bubbles[-1].id)
+        await outbox.put("f/1", reply, DONE, urgent=True)
+        await drained(outbox)
+
+    assert bots.person(ME).texts == ["done"]
+
+
+async def test_a_message_that_is_lost_after_a_restart_is_found_by_what_it_replied_to(bots: ScriptedBots) -> None:
+    store = MemoryStore()
+    async with outbox_on(bots, store) as first:
+        first.learn(ME, bots.person(ME).bubbles[-1].id)
+        bots.fail(method="sendMessage", text="done", drop="after")
+        people = [await bots.person(ME).write(f"message {number}") for number in range(6)]
+        await first.put("f/1", HERE, DONE, urgent=True)
+        await bots.until(lambda: bots.person(ME).sees("done"))
+        bots.fail(method="editMessageText", status=500, times=1000)
+        await first.put("f/2", Place(chat=ME, reply_to=people[-1].id), Content(text="later"), urgent=True)
+    bots.faults.clear()
+
+    async with outbox_on(bots, store) as second:
+        await drained(second)
+
+    assert sorted(bots.person(ME).texts) == ["done", "later"]
 
 
 async def test_an_uncertain_message_is_found_among_those_of_other_chats(bots: ScriptedBots, outbox: Outbox) -> None:

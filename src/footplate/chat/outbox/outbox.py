@@ -58,10 +58,13 @@ class Outbox:
                 await lane.stop()
 
     async def _load(self) -> None:
-        for slot in await self._tools.shelf.load():
-            if slot.message is not None:
-                self._transport.saw(slot.place.chat, slot.message)
-            self._lane(slot.place.chat).slots[slot.key] = slot
+        async for slot in self._tools.shelf.load():
+            # Also of slots that are done: a message whose answer is lost is looked for among the ids above known ones.
+            for message in (slot.message, slot.place.reply_to):
+                if message is not None:
+                    self._transport.saw(slot.place.chat, message)
+            if next_operation(slot) is not None:
+                self._lane(slot.place.chat).slots[slot.key] = slot
         for lane in self._lanes.values():
             lane.wake()
         await self._tools.shelf.tidy()
@@ -87,6 +90,8 @@ class Outbox:
                     about=about,
                     document=document,
                 )
+                if slot.place.reply_to is not None:
+                    self._transport.saw(slot.place.chat, slot.place.reply_to)
                 if self._marks and (content.keyboard or about):
                     slot.tag = await self._tags.give(slot.place.chat, key)
                 await self._tools.shelf.keep(slot)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Final
 
 import msgspec
@@ -24,20 +25,20 @@ class Shelf:
         self._slots: Documents = store.documents(f"{account}/slots")
         self._messages: Documents = store.documents(f"{account}/messages")
 
-    async def load(self) -> list[Slot]:
-        """The slots that have something to do; what is old and done is forgotten."""
-        found, after = [], None
+    async def load(self) -> AsyncIterator[Slot]:
+        """Every slot; what is old and done is deleted instead."""
+        after: str | None = None
         while True:
             page = await self._slots.list(after=after)
             for document in page.items:
                 slot = msgspec.json.decode(document.body, type=Slot)
-                if next_operation(slot) is not None:
-                    found.append(slot)
-                elif self._time() - document.time > KEEP_SLOTS_S:
+                if next_operation(slot) is None and self._time() - document.time > KEEP_SLOTS_S:
                     await self._slots.delete(document.key, durable=False)
+                else:
+                    yield slot
             after = page.after
             if after is None:
-                return found
+                return
 
     async def find(self, key: str) -> Slot | None:
         """A slot, whatever became of it."""

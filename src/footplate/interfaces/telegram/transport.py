@@ -8,7 +8,7 @@ from typing import Final, Self
 from footplate.chat.model import Command, Content, Id, Place, Update, User
 from footplate.chat.outbox.buckets import Pace
 from footplate.chat.transport import Capabilities, Lost, Transport
-from footplate.errors import MessageMissing, MessageNotModified
+from footplate.errors import BotUnreachable, MessageMissing, MessageNotModified, RetryAfter
 from footplate.interfaces.telegram.bot.client import BotClient
 from footplate.interfaces.telegram.heights import Heights
 
@@ -39,6 +39,8 @@ class TelegramTransport(Transport):
         self._client = client
         self._poll_s = poll_s
         self._heights = Heights()
+        self._ruled_out: dict[str, int] = {}
+        """Of messages that are being looked for, by key: no message up to this id is the one."""
 
     @classmethod
     async def begin(cls, client: BotClient, pace: Pace, *, poll_s: float = POLL_S) -> Self:
@@ -73,13 +75,21 @@ class TelegramTransport(Transport):
             return None
         chat = int(lost.place.chat)
         self._heights.learn(chat, lost.mark)
+        # Each probe counts as a message: after a 429 the search continues where it was, or it would never end.
+        ruled_out = self._ruled_out.pop(lost.key, lost.mark)
         for message in self._heights.candidates(chat, lost.mark)[:MOST_PROBES]:
+            if message <= ruled_out:
+                continue
             try:
                 await self.edit(chat, message, lost.content, is_file=lost.is_file)
             except MessageMissing:
+                ruled_out = message
                 continue
             except MessageNotModified:
                 pass
+            except (RetryAfter, BotUnreachable):
+                self._ruled_out[lost.key] = ruled_out
+                raise
             return message
         return None
 
