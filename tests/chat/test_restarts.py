@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from footplate.config.settings import Settings
@@ -62,6 +63,22 @@ async def test_a_turn_that_ends_while_the_bridge_is_down_is_answered_when_it_is_
         async with open_bridge(service, settings, pace=FAST, poll_s=1):
             await answered(bench, "slow end")
             assert len(bench.me.answers) == 1
+
+
+async def test_a_message_that_is_dealt_with_again_after_its_answer_changes_nothing(bench: Bench) -> None:
+    settings = bench.settings(final_notify=False)
+    async with open_service(bench.environ, settings) as service:
+        async with open_bridge(service, settings, pace=FAST, poll_s=1):
+            written = await bench.me.write("hello")
+            await answered(bench, "mock: hello")
+        update = {"update_id": 1001, "message": bench.bots.world.message(written)}  # a crash has left it there
+        inbox = service.services.store.documents(f"telegram/{bench.bots.world.bot}/inbox")
+        await inbox.put(f"{1001:020}", msgspec.json.encode(update))
+        async with open_bridge(service, settings, pace=FAST, poll_s=1):
+            await bench.me.write("after")
+            await answered(bench, "mock: after")
+            assert ["done" in text.splitlines()[0] for text in bench.me.texts] == [True, True]
+            assert "mock: hello" in bench.me.texts[0]
 
 
 @pytest.mark.parametrize("fault", [{"status": 500, "times": 3}, {"drop": "after"}, {"drop": "before"}])

@@ -49,6 +49,8 @@ class Follower:
         self.id = session.id
         self.home = home
         self.jobs: dict[PromptId, Job] = {}
+        self._over: set[PromptId] = set()
+        """Prompts whose end this follower has shown."""
         self._turn: Turn | None = None
         self._attached: m.EngineAttached | None = None
         self._waiting = Waiting()
@@ -75,6 +77,8 @@ class Follower:
 
     async def add(self, job: Job) -> None:
         """A prompt of a chat is on its way: show it at once."""
+        if job.prompt in self._over:
+            return  # a message that is dealt with again after a crash
         self.jobs[job.prompt] = job
         await self._show_job(job)
 
@@ -273,6 +277,7 @@ class Follower:
 
     async def _answer(self, job: Job, turn: Turn, ending: Ending) -> None:
         self.jobs.pop(job.prompt, None)  # from here on nobody else draws it
+        self._over.add(job.prompt)
         progress = self._progress(job, ending.label, ending.at - turn.begun_at, turn=turn)
         if ending.cost_usd is not None:
             progress = replace(progress, cost_usd=ending.cost_usd)
@@ -354,6 +359,7 @@ class Follower:
     async def _settle(self, job: Job, label: Label, *, note: str = "") -> None:
         """The progress message says how it ended; no other message will come."""
         self.jobs.pop(job.prompt, None)
+        self._over.add(job.prompt)
         rich = draw_progress(self._progress(job, label, self._kit.services.surroundings.time() - job.at, note=note))
         content = Content(text=rich.text, entities=rich.entities)
         silent = Place(chat=job.place.chat, topic=job.place.topic, reply_to=job.place.reply_to, silent=True)

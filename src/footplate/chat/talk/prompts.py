@@ -9,7 +9,7 @@ import msgspec
 
 from footplate.chat.model import Id, Place
 from footplate.chat.reading.routing import Ambient, Resumes, Route, Said, choose_route
-from footplate.chat.talk.follower import final_key
+from footplate.chat.talk.follower import final_key, progress_key
 from footplate.chat.talk.following import Following
 from footplate.chat.talk.kit import Actor, Kit
 from footplate.chat.talk.places import Places, Spot
@@ -69,6 +69,8 @@ class Prompter:
             return
         route = await self.route(wish.spot, wish.said)
         known = await self._kit.records.jobs.get(prompt)
+        if known is None and await self._kit.outbox.seen(progress_key(prompt)):
+            return  # dealt with before a crash, and over since: cancelled, steered, or answered in that message
         if known is not None:
             session = await self._kit.hub.get(known.session)
             job = known
