@@ -128,7 +128,9 @@ class Tape:
 
     async def find_parting(self, number: int, run: int) -> int:
         """The last number up to which a reader that has this one has what the tape has."""
-        number = min(number, self.last)
+        if number > self.last:
+            # The journal shows an append before the append returns: its end may be later than the tape's.
+            number = min(number, (await self._journal.read(self.last, 1)).last)
         while number > 0:
             page = await self._journal.read(number - 1, 1)
             if not page.entries or page.entries[0].number != number:
@@ -142,7 +144,11 @@ class Tape:
     async def read(self, after: int) -> Batch:
         """What follows a number, and what of it is lost. Those who ask for the same get the same."""
         if after > self.last:
-            return Batch((), Gap(first=self.last + 1, last=after))
+            # The journal shows an append before the append returns: a reader that has it has missed nothing.
+            page = await self._journal.read(self.last)
+            if page.last < after:
+                return Batch((), Gap(first=page.last + 1, last=after))
+            return Batch([_unpacked(entry.number, entry.body) for entry in page.entries if entry.number > after])
         if not self._kept or after < self._kept[0].number - 1:
             return await self._read_on(after)
         shared = self._shared

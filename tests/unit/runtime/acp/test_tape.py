@@ -60,6 +60,43 @@ async def test_a_reader_from_elsewhere_gets_what_follows_its_own_number(tape: Ta
         reader.close()
 
 
+class EarlyJournal(MemoryJournal):
+    """A journal whose appends are visible some time before they return, as those of a database are."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        plain = store.journal("acp/test")
+        super().__init__("acp/test", plain._journals, plain._bells, plain._clock)
+        self.stored = asyncio.Event()
+        self.returns = asyncio.Event()
+
+    async def append(self, bodies: Sequence[bytes], *, durable: bool = False) -> int:
+        last = await super().append(bodies, durable=durable)
+        self.stored.set()
+        await self.returns.wait()
+        return last
+
+
+@pytest.mark.parametrize("run", [None, 0])
+async def test_a_reader_that_returns_with_a_number_still_being_stored_has_missed_nothing(run: int | None) -> None:
+    journal = EarlyJournal(MemoryStore())
+    tape = await Tape.open(journal)
+    writing = asyncio.create_task(say(tape, "a"))
+    await journal.stored.wait()
+    first = tape.reader(0)
+    assert told(await given(first)) == [(1, b"a")]
+    first.close()
+    again = tape.reader(1, run=run)
+    following = asyncio.create_task(given(again))
+    await asyncio.sleep(0)
+    journal.returns.set()
+    await writing
+    await say(tape, "b")
+    found = await following
+    assert found.gap is None
+    assert told(found) == [(2, b"b")]
+    again.close()
+
+
 async def test_a_reader_of_one_stream_is_given_no_other(tape: Tape) -> None:
     all_of_it, own = tape.reader(0), tape.reader(0, stream="s")
     await say(tape, "a")
