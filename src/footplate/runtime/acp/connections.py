@@ -117,9 +117,10 @@ class Connections:
             if connection is None:
                 return False
             del self._live[name]
-            await self._documents.delete(name)
             await connection.close()
+            # The document goes last and durably: until then the journal can be found, and deleted, once more.
             await connection.tape.erase()
+            await self._documents.delete(name)
         self._locks.pop(name, None)
         return True
 
