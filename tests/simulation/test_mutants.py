@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.simulation.mutants import transports  # noqa: F401 - enlists its own
 from tests.simulation.mutants.planted import MUTANTS, Mutant, in_force
 from tests.simulation.plan import make_plan
 from tests.simulation.world import bury, run_plan
