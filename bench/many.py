@@ -21,7 +21,6 @@ from footplate.events import model as m
 from footplate.events.ids import EngineSessionId, PromptId, SessionId, TurnId
 from footplate.runtime.service import STORE
 from footplate.store.sqlite import SqliteStore
-from footplate.ulid import new_ulid
 
 START_FACTOR: Final = 3.0
 SEARCH_MS: Final = 100.0
