@@ -267,6 +267,8 @@ class Session(SessionLife):
                 await self._desk.opened(event)
             case m.TurnStarted():
                 self._conductor.turn_started()
+            case m.PromptWithdrawn():
+                self._post(self._conductor.go_on)  # it may have been what others waited for
             case m.ToolStarted():
                 await self._conductor.tool_started()
             case m.TurnEnded():

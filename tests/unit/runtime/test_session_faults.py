@@ -507,3 +507,21 @@ async def test_a_prompt_that_is_refused_releases_no_others(machine: Machine) -> 
             await until_state(session, "interrupted")
             assert [each.id for each in session.view().queue] == ["one", "two"]
             assert not session._conductor._may_begin()
+
+
+async def test_a_prompt_begins_when_the_agent_gives_back_the_one_before_it(machine: Machine) -> None:
+    async with machine.hub() as hub:
+        session = await hub.create(machine.spec())
+        await session.prompt("hello")
+        await until_ended(session)
+        await session.prompt("hang")
+        await until(session, lambda event: isinstance(event, m.TurnStarted) and event.turn == "turn-2")
+        await session.prompt("waits", key="waits")
+        await session.prompt("steered", key="steered")
+        conductor = session._conductor
+        conductor.progress.sent[PromptId("steered")] = "key"  # as an engine that can be steered has it, not begun
+        await session.interrupt()
+        await until(session, lambda event: isinstance(event, m.TurnEnded) and event.turn == "turn-2")
+        assert session.busy
+        await session._take_batch([m.PromptWithdrawn(prompt=PromptId("steered"), reason="taken back")])
+        await until(session, lambda event: isinstance(event, m.TurnEnded) and event.answer == "mock: waits")
