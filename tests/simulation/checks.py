@@ -281,8 +281,10 @@ def judge(world: World) -> None:
 
 def _judge_parking(world: World, name: str, envelopes: Sequence[ReadEnvelope]) -> None:
     """No turn begins before the usage limit is over, unless somebody has sent a prompt meanwhile."""
+    if world.plan.clock_jumps or world.plan.on("steer"):
+        return  # an agent that was steered has prompts of its own to go on with
     until = 0.0
-    for envelope in envelopes if not world.plan.clock_jumps else ():
+    for envelope in envelopes:
         match envelope.event:
             case m.Parked():
                 continues = "by itself" in envelope.event.reason  # else waiting prompts go on at once
