@@ -184,7 +184,7 @@ def _chat_search_begins_again(swap: Swap) -> None:
 
 
 @planted(
-    "a message that is dealt with again after a crash begins anew though its prompt is over",
+    "a message that is dealt with again after a crash begins again though its prompt is over",
     oracles=("chat_missing",),
     faults=("chat", "alone", "chat_silent", "crash", "crash_at_write", "slow_store"),
     budget=400,
