@@ -59,6 +59,7 @@ class Outbox:
 
     async def _load(self) -> None:
         async for slot in self._tools.shelf.load():
+            self._latest = max(self._latest, int(slot.order))  # the clock may have been set back since
             # Also of slots that are done: a message whose answer is lost is looked for among the ids above known ones.
             for message in (slot.message, slot.place.reply_to):
                 if message is not None:
