@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -39,6 +39,8 @@ FIRST = 1_500_000
 BROKEN_S = 0.05
 RESPONSE_S = 45.0
 LAG_S = 30.0
+STREAMS_S = 1.0
+"""How long readers that take nothing are waited for when the service stops."""
 LINE_BYTES = 64 * 1024 * 1024
 SERVERS = Manner(surface="acp", adapter=True)
 Quiet = Callable[[Any], Awaitable[None]]
@@ -82,6 +84,14 @@ class AcpDoors:
         }
         self.guests = Guests(Served(hub, services), "service")  # type: ignore[arg-type]
         self.lines: dict[asyncio.Task[None], None] = {}
+        self.streams: dict[asyncio.Task[None], None] = {}
+
+    def stream(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Write a stream until its client leaves or the journal ends."""
+        task = self._life.spawn(work, name="acp stream")
+        self.streams[task] = None
+        task.add_done_callback(lambda done: self.streams.pop(done, None))
+        return task
 
     def serve(self, reader: asyncio.StreamReader, writer: LineWriter) -> None:
         """Serve an editor until it leaves."""
@@ -106,6 +116,10 @@ class AcpDoors:
             await asyncio.wait(tasks)
         for each in self.connections.values():
             await each.close()
+        if self.streams:
+            await asyncio.wait(tuple(self.streams), timeout=STREAMS_S)
+        for task in tuple(self.streams):
+            task.cancel()
 
 
 class Served:
@@ -415,7 +429,7 @@ class JournalStream(Stream):
             connection = await life.doors.acp.connections[transport].find(name)
             if connection is None:
                 raise NotFound("acp_server", name)
-            self._task = life.spawn(self._write(TapeFeed(connection.tape.reader(after, run=run))), name="acp stream")
+            self._task = life.doors.acp.stream(self._write(TapeFeed(connection.tape.reader(after, run=run))))
             self._serial = world.network.register(self._broken)
 
         await world.network.call("acp stream", begin)

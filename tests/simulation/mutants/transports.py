@@ -119,7 +119,7 @@ def _acp_number_still_being_stored(swap: Swap) -> None:
     "the outbox takes a message for shown before it is sent",
     oracles=("chat_missing",),
     faults=("chat", "alone", "bot_lost"),
-    budget=20,
+    budget=60,
 )
 def _chat_shown_before_sent(swap: Swap) -> None:
     real = Delivery.begin
@@ -135,7 +135,7 @@ def _chat_shown_before_sent(swap: Swap) -> None:
     "a message whose answer is lost is sent again without a search",
     oracles=("chat_twice",),
     faults=("chat", "alone", "bot_lost"),
-    budget=20,
+    budget=60,
 )
 def _chat_sent_twice(swap: Swap) -> None:
     async def find(self: TelegramTransport, lost: Lost) -> Id | None:
