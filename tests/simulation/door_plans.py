@@ -39,12 +39,10 @@ BESIDE = (
 
 def add_clients(maker: _Maker, plan: Plan) -> Plan:
     """The plan with the clients of these transports that its faults ask for; with nothing else if they are alone."""
-    if maker.on("busy") or maker.on("full"):
-        return plan  # neither transport survives a store that refuses a write: docs/explanation/simulation.md
     found: list[Client] = []
-    if maker.on("acp"):
+    if maker.on("acp") and not maker.on("full"):
         found += [_acp_client(maker, number) for number in range(1 + maker.chance.below("acp clients", 3))]
-    if maker.on("chat"):
+    if maker.on("chat") and not (maker.on("busy") or maker.on("full")):  # a chat does not survive a refused write yet
         found += [_person(maker, number) for number in range(1 + maker.chance.below("people", 2))]
     if found and maker.on("alone"):
         return msgspec.structs.replace(plan, sessions=(), clients=tuple(found))

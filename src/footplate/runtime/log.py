@@ -37,12 +37,11 @@ from footplate.events.model import (
 )
 from footplate.events.reduce import SessionReducer, SessionView
 from footplate.events.view import LivePart
+from footplate.runtime.patience import patiently
 from footplate.runtime.surroundings import Surroundings
 from footplate.store.base import Store
 from footplate.store.values import Encoded, Lease
 
-RETRY_S = 0.2
-"""Between two tries to store what the store refused."""
 SHARED_BYTES: Final = 256 * 1024
 """From this size on an event is looked for among those that other readers hold."""
 
@@ -304,18 +303,16 @@ class SessionLog:
             self.refused = None
 
     async def _store(self, events: list[Encoded], *, durable: bool) -> None:
-        until = self._surroundings.monotonic() + self._surroundings.bounds.store_retry_s
-        while True:
-            try:
-                await self.store.append(self.session, self.epoch, self.last_seq, events, durable=durable)
-            except StoreError as problem:
-                if not (self._patient and problem.retryable) or self._surroundings.monotonic() >= until:
-                    raise
-                self.refused = problem
-                await asyncio.sleep(RETRY_S)
-            else:
-                self.refused = None
-                return
+        def note(problem: StoreError) -> None:
+            self.refused = problem
+
+        limit_s = self._surroundings.bounds.store_retry_s if self._patient else 0.0
+        await patiently(
+            lambda: self.store.append(self.session, self.epoch, self.last_seq, events, durable=durable),
+            limit_s=limit_s,
+            refused=note,
+        )
+        self.refused = None
 
     def live_tail(self) -> list[Delivery]:
         """The text so far of what is being written, each part as one delta: for a reader that joins in the middle."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -22,6 +21,7 @@ from footplate.host.spawner import Spawner
 from footplate.runtime.bulletin import Bulletin
 from footplate.runtime.guard import GUARD, judge
 from footplate.runtime.handlers import Handler
+from footplate.runtime.patience import patiently
 from footplate.runtime.projects import Projects
 from footplate.runtime.surroundings import Surroundings
 from footplate.runtime.taps import Taps
@@ -29,9 +29,6 @@ from footplate.runtime.warm import Place, WarmPool
 from footplate.store.base import Store
 
 log = logging.getLogger(__name__)
-RETRY_S = 0.2
-"""Between two tries to store what the store refused."""
-
 AUDIT = "audit"
 """The documents in which every answer to a request is written down, in order of time. Retention leaves them alone."""
 
@@ -118,15 +115,9 @@ class Services:
             answer=answered.answer,
         )
         documents, key, body = self.store.documents(AUDIT), self.surroundings.new_id(), msgspec.json.encode(entry)
-        until = self.surroundings.monotonic() + self.surroundings.bounds.store_retry_s
-        while True:
-            try:
-                await documents.put(key, body, durable=False)
-            except StoreError as problem:
-                # The answer is stored in the session's log; it must not end the session that this copy is missing.
-                if not problem.retryable or self.surroundings.monotonic() >= until:
-                    log.error("session %s: no audit entry of request %s: %s", session, answered.request, problem)  # noqa: TRY400
-                    return
-                await asyncio.sleep(RETRY_S)
-            else:
-                return
+        try:
+            limit_s = self.surroundings.bounds.store_retry_s
+            await patiently(lambda: documents.put(key, body, durable=False), limit_s=limit_s)
+        except StoreError as problem:
+            # The answer is stored in the session's log; it must not end the session that this copy is missing.
+            log.error("session %s: no audit entry of request %s: %s", session, answered.request, problem)  # noqa: TRY400

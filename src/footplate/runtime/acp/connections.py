@@ -168,7 +168,8 @@ class Connections:
         return self._services.surroundings.time() - document.time > FORGOTTEN_S
 
     async def _make(self, record: Record) -> Connection:
-        tape = await Tape.open(self._services.store.journal(f"acp/{self._door}/{record.name}"))
+        journal = self._services.store.journal(f"acp/{self._door}/{record.name}")
+        tape = await Tape.open(journal, retry_s=self._services.surroundings.bounds.store_retry_s)
         connection = Connection(record.name, record.agent, tape, created_at=record.created_at)
         connection.backend = self._backend(connection)
         self._live[record.name] = connection

@@ -18,6 +18,7 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
+from footplate.runtime.patience import patiently
 from footplate.store.base import Journal
 
 KEPT_BYTES: Final = 1_000_000
@@ -65,7 +66,9 @@ class Message(msgspec.Struct, frozen=True, gc=False):
 class Tape:
     """The messages of one connection."""
 
-    def __init__(self, journal: Journal, last: int) -> None:
+    def __init__(self, journal: Journal, last: int, retry_s: float = 0.0) -> None:
+        """`retry_s`: how long messages that the store refuses are tried again."""
+        self._retry_s = retry_s
         self.last = last
         self._run = last
         self.closed = False
@@ -80,9 +83,9 @@ class Tape:
         self._read_batches: WeakValueDictionary[int, Batch] = WeakValueDictionary()
 
     @classmethod
-    async def open(cls, journal: Journal) -> Tape:
+    async def open(cls, journal: Journal, *, retry_s: float = 0.0) -> Tape:
         """The tape of a connection, new or of before."""
-        return cls(journal, (await journal.read(0, 1)).last)
+        return cls(journal, (await journal.read(0, 1)).last, retry_s)
 
     async def write(self, messages: Sequence[Message]) -> int:
         """Keep the messages for good and give them to every reader; the number of the last."""
@@ -92,7 +95,8 @@ class Tape:
             return await self._write(messages)
 
     async def _write(self, messages: Sequence[Message]) -> int:
-        last = await self._journal.append([_packed(each, self._run) for each in messages])
+        packed = [_packed(each, self._run) for each in messages]
+        last = await patiently(lambda: self._journal.append(packed), limit_s=self._retry_s)
         first = last - len(messages) + 1
         if first != self.last + 1:
             # A write whose caller was cancelled is in the journal all the same: readers get it from there.

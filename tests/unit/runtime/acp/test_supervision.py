@@ -23,6 +23,7 @@ from footplate.runtime.acp.connections import Connections
 from footplate.runtime.acp.relay import Relay
 from footplate.runtime.hub import Hub
 from footplate.runtime.services import Services
+from footplate.runtime.surroundings import Bounds
 from footplate.store.memory import MemoryStore
 from footplate.store.memory_journal import MemoryJournal
 from tests.unit.runtime.acp.client import AcpClient, RpcFailed
@@ -90,6 +91,7 @@ async def _call(connection: Connection, number: int, method: str, **params: obje
 async def test_a_connection_whose_journal_fails_ends_and_is_opened_again(services: Services, tmp_path: Path) -> None:
     store = FullStore()
     services.store = store
+    services.surroundings.bounds = Bounds(store_retry_s=0.0)
     async with Hub.open(services) as hub:
         connections = Connections("servers", hub, services, Manner())
         connection = await connections.open("one", "mock")
