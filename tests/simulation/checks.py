@@ -21,7 +21,7 @@ from footplate.events.base import EventBase
 from footplate.events.codec import ReadEnvelope
 from footplate.events.ids import SessionId
 from footplate.events.reduce import SessionReducer
-from footplate.events.view import SessionView
+from footplate.events.view import NoticeItem, SessionView
 from footplate.runtime.hub import Hub
 from footplate.runtime.limits import Limits
 from footplate.runtime.paused_queue import PAUSED_CODE
@@ -161,23 +161,17 @@ def _rests(world: World, live: Session) -> bool:
         return False  # it is being woken
     if view.state == "parked" and view.until is not None and view.until > world.wall() + QUIET_S:
         return not live.busy  # the clock was put back: it waits for a moment that is far away now
-    if live._conductor._paused and _is_paused(world, view) and view.turn is None:
+    if live._conductor._paused and _is_paused(view) and view.turn is None:
         return not live.busy
     return not (live.busy or view.turn is not None or view.queue or any(each.state == "open" for each in view.requests))
 
 
-def _is_paused(world: World, view: SessionView) -> bool:
-    """Whether waiting prompts need a person, because the turn before them was lost, and the log says so."""
-    if view.state != "interrupted" or not view.queue:
-        return False
-    log = world.machine.disk.memory._logs.get(view.session)
-    for stored in reversed(log.events if log is not None else ()):
-        event = stored.envelope().event
-        if isinstance(event, m.TurnEnded):
-            return False
-        if isinstance(event, m.Notice) and event.code == PAUSED_CODE:
-            return True
-    return False
+def _is_paused(view: SessionView) -> bool:
+    """Whether waiting prompts need a person, because nobody knows what was done so far, and that is the last word."""
+    last = view.items[-1] if view.items else None
+    return (
+        view.state == "interrupted" and bool(view.queue) and isinstance(last, NoticeItem) and last.code == PAUSED_CODE
+    )
 
 
 def _stranded(world: World) -> list[str]:
@@ -190,7 +184,7 @@ def _stranded(world: World) -> list[str]:
             continue
         view = fold(world, name)
         asked = any(each.state == "open" for each in view.requests)
-        if view.queue and not _is_paused(world, view) and not asked:
+        if view.queue and not _is_paused(view) and not asked:
             found.append(name)
     return found
 
@@ -387,7 +381,7 @@ def _judge_prompt(world: World, asked: Asked) -> None:
         return  # it waits for the end of a usage limit
     if asked.acknowledged and not started and not left and log.folding.index.session.state != "closed":
         view = fold(world, session)
-        if not _is_paused(world, view):
+        if not _is_paused(view):
             world.fail("prompt_lost", f"{name} ({asked.text!r}) was acknowledged and never left the queue")
     if len(started) > 1:
         world.fail("prompt_twice", f"{name} ({asked.text!r}) began {len(started)} turns")

@@ -341,7 +341,7 @@ class SimProcess:
         if self._scheduled or self._stopped or self._closed or self._unread > HIGH_WATER:
             return
         self._scheduled = True
-        wait = self._world.delay("slow_wire", "pipe")
+        wait = 0.0 if self._ahead >= 0 else self._world.delay("slow_wire", "pipe")
         self._world.loop.call_later(wait, self._pump, context=self._context)
 
     def _pump(self) -> None:
