@@ -127,7 +127,7 @@ class Conductor:
     async def accept(self, prompt: PromptId, content: tuple[ContentBlock, ...], when: When) -> None:
         """Take a prompt for good, then hand it over as soon as it may be."""
         if prompt in self.log.accepted:
-            self._release()  # whoever sends it again wants it to run
+            self.release()  # whoever sends it again wants it to run
             return
         queued = m.PromptQueued(prompt=prompt, content=content, position=len(self.log.outline().queue))
         await self.log.append([queued], source="person", then=self._state_at_once(), durable=True)
@@ -147,9 +147,10 @@ class Conductor:
 
     async def continue_queue(self) -> None:
         """Let prompts run that wait since the service lost the turn before them."""
-        self._release()
+        self.release()
 
-    def _release(self) -> None:
+    def release(self) -> None:
+        """A person attends to the session: nothing that waits is paused any longer."""
         self._paused = False
         self.post(self.go_on)
 

@@ -106,6 +106,8 @@ class Desk:
         source: Source = "bridge" if surface == POLICY else "person"
         await self._conductor.log.append(events, source=source, durable=True)
         self._stop_timer(request)
+        if surface != POLICY:
+            self._conductor.release()
         if agent is not None and command is not None:
             self._send(agent, command)
         else:
@@ -129,6 +131,7 @@ class Desk:
     async def _raise_limit(self, found: RequestView, answer: Answer, by: str, surface: str) -> RequestView:
         answered = m.RequestAnswered(request=found.request.id, answer=answer, by=by, surface=surface)
         await self._allowance.answered(found.request, answered)
+        self._conductor.release()
         self._conductor.post(partial(self._follow_up, found.request, answered, ()))
         return self._book.find(self._conductor.log.outline(), found.request.id) or found
 

@@ -148,7 +148,8 @@ def _requests_end(ledger: Ledger, event: Event | End) -> Iterator[str]:
 
 @_invariant(
     9,
-    "When a turn ends, no request of it is open, unless the turn was lost or a sub-agent in the background asks.",
+    "When a turn ends, no request of it is open, unless the turn was lost or a sub-agent in the background asks; a "
+    "question about a limit is the session's.",
 )
 def _turns_close_requests(ledger: Ledger, event: Event | End) -> Iterator[str]:
     if isinstance(event, m.TurnEnded) and event.stop_reason != "lost":

@@ -180,7 +180,7 @@ class Ledger:
         before = self.requests.get(event.request.id)
         self.requests[event.request.id] = RequestEntry(
             parent=event.parent,
-            turn=self.turn,
+            turn=None if event.request.limit else self.turn,
             call=event.request.call,
             state=before.state if before is not None else "open",
         )

@@ -20,12 +20,12 @@ from footplate.errors import InvalidValue, SpawnFailed, StoreBusy
 from footplate.events import model as m
 from footplate.events.ids import PromptId, RequestId, SessionId, TurnId
 from footplate.events.model import Envelope
-from footplate.events.requests import Allow, Choose, Request
+from footplate.events.requests import Allow, Choose, Reply, Request
 from footplate.host import process as host_process
 from footplate.host.process import Keeper
 from footplate.host.spawn import Spawn
 from footplate.runtime.hub import Hub
-from footplate.runtime.limits import Limits
+from footplate.runtime.limits import Limits, told
 from footplate.runtime.paused_queue import PERHAPS_BEGUN
 from footplate.runtime.services import Services
 from footplate.runtime.session import Session
@@ -525,3 +525,16 @@ async def test_a_prompt_begins_when_the_agent_gives_back_the_one_before_it(machi
         assert session.busy
         await session._take_batch([m.PromptWithdrawn(prompt=PromptId("steered"), reason="taken back")])
         await until(session, lambda event: isinstance(event, m.TurnEnded) and event.answer == "mock: waits")
+
+
+async def test_an_answer_of_a_person_starts_prompts_that_are_paused(machine: Machine) -> None:
+    async with AsyncExitStack() as stack:
+        left = await _leave_prompts(machine, stack)
+        async with machine.hub() as hub:
+            session = await hub.get(left.id)
+            await session.set_limits(Limits(turns=1, on_reached="ask"))
+            await session._allowance.halt(told("turns", "1 of 1 turns are used"), "before")
+            asked = next(each for each in session.view().requests if each.state == "open")
+            assert session._conductor._paused
+            await session.answer(asked.request.id, Reply(answers={"?": "5"}), by="ada", surface="test")
+            await until(session, lambda event: isinstance(event, m.TurnEnded) and event.answer == "mock: two")
