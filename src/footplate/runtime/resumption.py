@@ -136,7 +136,7 @@ class Resumption:
             if not held.sent:
                 continue
             try:
-                way = await self._disk(self._parking.look, self._place(), pending_of(self._view(), held))
+                way = await self._look(self._parking, held)
             except FileFailed as problem:
                 log.warning("session %s: the transcript cannot be read: %s", self._conductor.log.session, problem)
                 way = Way(kind="impossible", unknown=True)
@@ -171,10 +171,17 @@ class Resumption:
             raise EngineGone(engine, way.reason)
 
     async def _look(self, parking: Parking, held: RequestView) -> Way:
-        """What can be done. The process that asked may be dying still: its end was told a moment ago."""
+        """What can be done about a request."""
+        return await self._when_free(parking.look, self._place(), pending_of(self._view(), held))
+
+    async def _when_free(self, work: Callable[P, Way], *args: P.args, **kwargs: P.kwargs) -> Way:
+        """Work on the conversation's files, again while its last process has them.
+
+        Its end was reported a moment ago, and it may be dying still: where the keeper was killed, the kernel ends it.
+        """
         until = self._conductor.surroundings.monotonic() + LOCK_S
         while True:
-            way = await self._disk(parking.look, self._place(), pending_of(self._view(), held))
+            way = await self._disk(work, *args, **kwargs)
             if not way.busy or self._conductor.surroundings.monotonic() > until:
                 return way
             await asyncio.sleep(LOOK_S)
@@ -196,13 +203,15 @@ class Resumption:
 
     async def _start(self, held: RequestView, *, by_message: bool) -> None:
         assert self._parking is not None
-        lock = await self._lock()
+        parking, pending, lock = self._parking, pending_of(self._view(), held), await self._lock()
         try:
-            pending = pending_of(self._view(), held)
-            way = await self._disk(self._parking.prepare, self._place(), pending, by_message=by_message)
+            way = await self._when_free(parking.prepare, self._place(), pending, by_message=by_message)
             if way.kind == "anew" and (self._conductor.spec.fork or not said_in_turn(self._view())):
                 way = Way(kind="impossible", reason=aftermath.NO_RECORD)
             if way.kind in ("impossible", "settled"):
+                if lock is not None:
+                    lock.release()  # what waits behind this turn begins at its end, and needs it
+                    lock = None
                 await self._end_without(held, way)
                 return
             await self._publish(aftermath.before_process(self._view(), held, way), durable=True)

@@ -82,7 +82,9 @@ class ClaudeParking:
             todo = Append(call=action.call, text=TAKEN_BACK, message="", is_error=True)
             action = Say(message=tell_waiting(journal), again=journal.allow, mode=action.mode)
         refused = self._write(place, todo, path)
-        return _way(action) if refused is None else Way(kind="impossible", reason=_refusal(refused))
+        if refused is None:
+            return _way(action)
+        return Way(kind="impossible", reason=_refusal(refused), busy=refused.reason == "in use")
 
     def record(self, place: Place, results: tuple[Recorded, ...]) -> None:
         """Append the results that the file waits for; what it does not wait for is refused and left as it is."""

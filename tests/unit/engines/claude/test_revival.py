@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from uuid import uuid4
 
@@ -70,6 +72,21 @@ def test_an_answer_is_brought_by_asking_again(tmp_path: Path, version: str) -> N
     way = PARKING.prepare(home.place, pending)
     assert (way.kind, way.mode) == ("ask", "default")
     assert pending.request.call in read_transcript(home.path).parked
+
+
+def test_a_process_that_still_has_the_conversation_is_only_in_the_way(tmp_path: Path, version: str) -> None:
+    home = Home(tmp_path, version, "pend_sigterm")
+    pending = home.pending(state="decided", answer=Allow())
+    code = "print(flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, "--resume", SESSION], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        ways = [PARKING.look(home.place, pending), PARKING.prepare(home.place, pending)]
+        child.communicate(b"\n")
+    assert [(way.kind, way.busy) for way in ways] == [("impossible", True)] * 2
+    assert PARKING.prepare(home.place, pending).kind == "ask"
 
 
 def test_what_did_not_ask_again_is_told_in_words(tmp_path: Path, version: str) -> None:
