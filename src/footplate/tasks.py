@@ -1,8 +1,8 @@
 """Tasks that have an owner: `spawn` is the only place in the product that starts one.
 
 asyncio reports the exception of a forgotten task when the task is collected, which may be at shutdown or never; until
-then whoever depends on the task hangs. Here a failure is logged at once under the task's name, and the owner learns of
-it, so that it can end what the task was responsible for.
+then everything that depends on the task hangs. Here a failure is logged at once under the task's name and passed to
+its owner, which can end what the task was responsible for.
 """
 
 from __future__ import annotations

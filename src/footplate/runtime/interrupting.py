@@ -41,7 +41,7 @@ class Interrupting:
             self._timer = asyncio.get_running_loop().call_later(self._patience_s, self._check, agent, key)
 
     def stop(self) -> None:
-        """The turn has ended, or nobody waits for it any more."""
+        """Stop waiting: the turn has ended, or the session is released."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer = None
@@ -53,7 +53,7 @@ class Interrupting:
         return msgspec.structs.replace(event, stop_reason="interrupted", error=UNREAD, error_kind="interrupted")
 
     def take_ended(self, agent: Agent | None) -> bool:
-        """Whether this process, which is gone, was ended for an interrupt that it did not read; told once."""
+        """Whether this process, which is gone, was ended for an interrupt that it did not read; True once."""
         ended = agent is not None and self._ended is agent
         self._ended = None
         return ended

@@ -1,4 +1,4 @@
-"""Trying again what the store refuses for a while, where nobody else would: no caller waits for it."""
+"""Retrying writes that the store refuses for a while, where no caller would retry them."""
 
 from __future__ import annotations
 

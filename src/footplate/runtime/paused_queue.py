@@ -1,4 +1,4 @@
-"""Prompts that wait over a restart: whether they may begin by themselves, and what a person is told when not."""
+"""Prompts that wait over a restart: whether they may begin by themselves, and the notice when they may not."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ async def find_reason(
 ) -> str:
     """Why what waits must not run unattended; empty when it may.
 
-    A follow-up must not run on a turn whose result nobody knows, and a prompt that an agent may have begun must not
-    run a second time, unless the engine's transcript tells whether it did.
+    A follow-up must not run on a turn with an unknown result, and a prompt that an agent may have begun must not
+    run a second time, unless the engine's transcript shows whether it did.
     """
     if view.turns and view.turns[-1].stop_reason == "lost":
         return LOST_BEFORE

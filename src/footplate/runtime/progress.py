@@ -1,4 +1,4 @@
-"""How far a session has come, kept beside its view because it must be known at once: pure, and can be put back."""
+"""State of a session outside its view that must be known at once. Pure, and restored when an append fails."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class SessionLife(ABC):
     ) -> None:
         self.id: SessionId = log.session
         self.last_used = services.surroundings.monotonic()
-        """When somebody last asked for it, on the monotonic clock."""
+        """When it was last used, on the monotonic clock."""
         self._services = services
         self._bounds = services.surroundings.bounds
         self._engine = engine
@@ -190,7 +190,7 @@ class SessionLife(ABC):
         return None
 
     async def _continue(self) -> None:
-        """Close what nobody works on any more, say how it stands, and apply the answers that are due."""
+        """Close what no process works on any more, publish the state, and apply the answers that are due."""
         await self._mailbox.do(self._resumption.recover)
         self._desk.take_up()
         await self._mailbox.do(self._allowance.take_up)
@@ -419,9 +419,9 @@ class SessionLife(ABC):
         parts.desk.stop_waiting()
 
     def _failed(self, problem: BaseException) -> None:
-        """A task or a piece of work of this session has failed, and nobody knows how far it came.
+        """A task or a piece of work of this session has failed; how far it came is unknown.
 
-        While it wakes, waking fails; while it is released, that goes on without what has failed.
+        While it wakes, waking fails; while it is released, the release continues.
         """
         if self._waking is not None:
             self._failed_waking = problem
@@ -497,7 +497,7 @@ class SessionLife(ABC):
             raise self._problem or SessionFailed(self.id, f"{type(problem).__name__}: {problem}") from problem
 
     def _post(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Do it in the mailbox with nobody waiting for it."""
+        """Do it in the mailbox without a caller that waits."""
 
         async def patiently() -> None:
             if self._log.outline().state == "closed":
@@ -539,5 +539,5 @@ async def _nothing() -> None:
 
 
 def _closed(prompts: Iterable[QueuedPrompt]) -> list[Event]:
-    """Nobody will begin with these."""
+    """These prompts will never begin."""
     return [m.PromptWithdrawn(prompt=each.id, reason="closed") for each in prompts]

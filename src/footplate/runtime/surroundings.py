@@ -38,7 +38,7 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     """How much of an agent's output may wait as unread events before its pipe is left alone."""
 
     stdin_bytes: int = 8 * 1024 * 1024
-    """How much may wait to be written to an agent that does not read, beside the frame that is being written."""
+    """How much may wait to be written to an agent that does not read, besides the frame that is being written."""
 
     write_s: float = 30.0
     """How long an agent may take to read one frame before it counts as one that does not read."""
@@ -91,7 +91,7 @@ class Surroundings:
         return str(uuid.uuid4())
 
     async def blocking(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a function that waits for the disk, beside the event loop."""
+        """Run a function that waits for the disk in a thread."""
         return await asyncio.to_thread(function, *args, **kwargs)
 
     def lock_on(self, folder: Path, key: str, what: str) -> SessionLock:
@@ -103,7 +103,7 @@ class Surroundings:
         return memory_is_short()
 
     def open_mark(self, data: Path, session: str) -> Unstored:
-        """The mark that tells the next service whether output of the session's agent was read and not stored."""
+        """The mark that shows the next service whether output of the session's agent was read and not stored."""
         return Unstored(data, session)
 
     def is_whole(self, data: Path, session: str) -> bool:

@@ -24,7 +24,7 @@ class UsagePause:
 
     @property
     def continues(self) -> bool:
-        """Whether the session goes on by itself at its end, so that everything else waits for it."""
+        """Whether the session continues by itself at its end, so that everything else waits for it."""
         return self.until is not None and self.may_continue
 
     @property
@@ -40,7 +40,7 @@ class UsagePause:
         self._timer = asyncio.get_running_loop().call_later(delay, self._at_end)
 
     def take_continuation(self) -> bool:
-        """The pause is over: whether the session goes on by itself, which is counted."""
+        """The pause is over: whether the session continues by itself, which is counted."""
         continues = self.continues
         self.stop()
         self._left -= continues
@@ -52,7 +52,7 @@ class UsagePause:
         self.until = None
 
     def release(self) -> None:
-        """Stop the timer of a session that leaves memory. The pause goes on in the log."""
+        """Stop the timer of a session that leaves memory. The pause remains in the log."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer = None
