@@ -22,6 +22,8 @@ from tests.simulation.shrink import shrink
 from tests.simulation.world import Outcome, bury, run_plan
 
 CHUNK = 20
+PROGRESS = 500
+"""After how many seeds a line says how far it is."""
 _only: list[str] = [""]
 """The one transport that plans have, where one is asked for; processes that are forked have it, too."""
 
@@ -83,14 +85,21 @@ def run_range(bounds: tuple[int, int]) -> bytes:
     return msgspec.json.encode(totals)
 
 
-def run_seeds(first: int, last: int, *, jobs: int = 1, minutes: float | None = None, stop: int = 0) -> Totals:
+def run_seeds(
+    first: int, last: int, *, jobs: int = 1, minutes: float | None = None, stop: int = 0, progress: bool = False
+) -> Totals:
     """Run the seeds in so many processes; `stop` after so many failures, or after so many minutes."""
+    begun = time.monotonic()
     until = None if minutes is None else time.monotonic() + minutes * 60
     totals = Totals()
     gc.collect()
     gc.freeze()
     for part in _parts(first, last, jobs):
         totals.join(msgspec.json.decode(part, type=Totals))
+        if progress and totals.seeds % PROGRESS == 0:
+            rate = totals.seeds / (time.monotonic() - begun)
+            text = f"{totals.seeds} of {last - first} seeds, {len(totals.failures)} failed, {rate:.1f} per second"
+            print(text, file=sys.stderr, flush=True)
         if (until is not None and time.monotonic() > until) or (stop and len(totals.failures) >= stop):
             break
     gc.unfreeze()
@@ -159,7 +168,8 @@ def main() -> int:
         bury()
         return 1 if outcome.oracle else 0
     begun = time.monotonic()
-    totals = run_seeds(int(first), int(last or int(first) + 1), jobs=given.jobs, minutes=given.minutes, stop=given.stop)
+    begin, end = int(first), int(last or int(first) + 1)
+    totals = run_seeds(begin, end, jobs=given.jobs, minutes=given.minutes, stop=given.stop, progress=True)
     report(totals, time.monotonic() - begun, make_smaller=given.shrink)
     bury()
     return 1 if totals.failures else 0
