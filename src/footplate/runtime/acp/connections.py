@@ -21,6 +21,7 @@ from footplate.runtime.acp.connection import Backend, Connection
 from footplate.runtime.acp.relay import Relay
 from footplate.runtime.acp.tape import Tape
 from footplate.runtime.hub import Hub
+from footplate.runtime.patience import patiently
 from footplate.runtime.services import Services
 from footplate.store.values import Document
 
@@ -97,7 +98,9 @@ class Connections:
             created_at=connection.created_at,
             initialize=envelope.params,
         )
-        await self._documents.put(connection.name, msgspec.json.encode(record), durable=False)
+        body, limit_s = msgspec.json.encode(record), self._services.surroundings.bounds.store_retry_s
+        # The agent has answered already: without the record a later service would not know the connection.
+        await patiently(lambda: self._documents.put(connection.name, body, durable=False), limit_s=limit_s)
 
     async def list(self) -> tuple[Record, ...]:
         """Every connection, the oldest first."""
