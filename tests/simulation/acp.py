@@ -325,8 +325,9 @@ class HttpClient(AcpClient):
     async def _begin(self) -> None:
         """Introduce the client to a connection that is new."""
         if self._begun != self.name:
-            self._begun = self.name
+            name = self.name
             await self.post("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
+            self._begun = name  # a client whose introduction was refused tries it again
 
     async def post(self, method: str, params: object, step: Step | None = None, result: Result = None) -> None:
         if method != "initialize":
@@ -342,10 +343,10 @@ class HttpClient(AcpClient):
             assert life is not None
             door = life.doors.acp.connections[transport]
             connection = await door.open(name, "mock")
-            waiting = await connection.call(envelope)
-            owed.life = life.node
             if method == "initialize":
                 await door.began(connection, envelope)
+            waiting = await connection.call(envelope)
+            owed.life = life.node
             if waits:
                 never: asyncio.Future[None] = self.world.loop.create_future()
                 answer = await connection.answer(waiting, idle_s=600.0, unless=never)

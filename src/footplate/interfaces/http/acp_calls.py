@@ -82,9 +82,9 @@ async def exchange(call: Call, door: Connections, connection: Connection, posted
     apart = wants_async(call)
     if apart and connection.waits_for(jsonrpc.id_of(envelope)):
         raise InvalidValue("id", envelope.id, "another one: a request of that id still waits for its answer")
-    waiting = await connection.call(envelope)
     if envelope.method == "initialize":
-        await door.began(connection, envelope)
+        await door.began(connection, envelope)  # first: who hangs up now still has a connection
+    waiting = await connection.call(envelope)
     if apart:
         return Response(status_code=202, headers={"preference-applied": ASYNC})
     answer = await wait_for(call, connection, waiting)

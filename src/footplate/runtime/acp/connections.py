@@ -99,7 +99,6 @@ class Connections:
             initialize=envelope.params,
         )
         body, limit_s = msgspec.json.encode(record), self._services.surroundings.bounds.store_retry_s
-        # The agent has answered already: without the record a later service would not know the connection.
         await patiently(lambda: self._documents.put(connection.name, body, durable=False), limit_s=limit_s)
 
     async def list(self) -> tuple[Record, ...]:
