@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import tempfile
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack
 from contextvars import Context, copy_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from footplate.config.rules import Rule
 from footplate.config.settings import RuntimeSettings, Settings
@@ -23,6 +24,9 @@ from tests.simulation.surround import SimSurroundings
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
+
+FILES: Final = tempfile.TemporaryDirectory(prefix="footplate-simulation-")
+"""Where a chat puts the file that it sends in place of a long answer: the one thing that is really written to disk."""
 
 
 class Weather:
@@ -112,7 +116,7 @@ class Life:
             keepers,
             settings=Settings(runtime=runtime),
             environ={"HOME": "/nonexistent"},
-            data=Path("/nonexistent/data"),
+            data=Path(FILES.name),
             rules=(Rule(tool="*", decision="allow"),) if plan.rules else (Rule(tool="none", decision="ask"),),
             keepers=keepers if plan.keep else None,
             surroundings=SimSurroundings(world),
