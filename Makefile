@@ -80,7 +80,7 @@ test-fast: $(VENV)/.ready ## unit and contract tests only
 
 SEEDS ?= 20000
 FIRST ?= $(shell date +%y%m%d)00000
-simulate: $(VENV)/.ready ## so many seeds of the simulator, new ones each day: make simulate SEEDS=20000
+simulate: $(VENV)/.ready ## run the simulator, with new seeds each day: make simulate SEEDS=20000
 	$(BIN)/python -m tests.simulation --seeds $(FIRST):$$(( $(FIRST) + $(SEEDS) )) --jobs 2 --shrink
 
 check: $(VENV)/.ready web/node_modules/.ready ## ruff, mypy --strict, import-linter, the page's type check

@@ -11,6 +11,7 @@ service crashed. `acp_task_left`: at rest no call is left. `acp_ghost`: of a del
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
@@ -134,7 +135,7 @@ class Served:
 # ------------------------------------------------------------------------------------------------ clients
 
 
-class AcpClient:
+class AcpClient(ABC):
     """What clients of every transport do alike."""
 
     def __init__(self, world: World, client: Client) -> None:
@@ -184,23 +185,25 @@ class AcpClient:
             case _:
                 await self.do_own(step)
 
+    @abstractmethod
     async def do_own(self, step: Step) -> None:
-        """A step that only this transport has."""
+        """Do a step that only this transport has."""
 
     async def load(self) -> None:
         """Have the session's past, and follow it."""
         await self.request("session/load", {"sessionId": self.session, "cwd": "/", "mcpServers": []})
 
+    @abstractmethod
     def vanish(self) -> None:
-        """Stop without a word."""
+        """Stop without closing the connection."""
 
+    @abstractmethod
     async def send(self, message: bytes) -> None:
         """Send a notification or a response."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def post(self, method: str, params: object, step: Step | None = None, result: Result = None) -> None:
         """Send a request; its response comes later, and is given to `result`, too."""
-        raise NotImplementedError
 
     async def request(self, method: str, params: object) -> msgspec.Raw | None:
         """Send a request and wait for its result; None when there is none."""
@@ -294,6 +297,9 @@ class HttpClient(AcpClient):
         self.world.acp.http.append(self)
         self.world.acp.tasks.append(self.world.loop.create_task(self._read(), name=f"{self.client.name} reads"))
         await super().run()
+
+    def vanish(self) -> None:
+        """It has no pipe to leave open: its stream ends when it reads no more."""
 
     async def do_own(self, step: Step) -> None:
         if step.do == "forget":
