@@ -17,6 +17,7 @@ from footplate.events.runs import Action, Completed, RunEvent
 from footplate.runtime.run import Run, RunRequest
 from footplate.testing.invariants import check_run
 from footplate.testing.messages import say, script, tool
+from tests.e2e.killed import until
 from tests.e2e.world import Watched, World, processes_with, wait_until_gone
 
 pytestmark = pytest.mark.timeout(120)
@@ -137,6 +138,8 @@ async def test_a_cli_killed_in_a_tool_ends_the_run_with_the_reason_and_the_last_
 @pytest.mark.both_versions
 async def test_a_killed_session_can_be_resumed(world: World) -> None:
     events, task = await _until_tool_runs(world.start(_request(world)), world)
+    # The CLI starts a tool before it writes its file, and what was not written cannot be resumed.
+    await until(lambda: any(world.home.glob(".claude/projects/*/*.jsonl")))
     os.kill(_agent_pid(world), signal.SIGKILL)
     await task
     resume = Watched(events).completed.resume
