@@ -28,6 +28,7 @@ from footplate.runtime.paused_queue import PAUSED_CODE
 from footplate.runtime.session import Session
 from footplate.testing.invariants import check_log
 from tests.simulation.clients import FIRST, Asked, Reading, answer_all
+from tests.simulation.engines import AgentKilled
 from tests.simulation.loop import NODE
 from tests.simulation.network import Lost
 from tests.simulation.script import TOOL, allows
@@ -47,6 +48,8 @@ def dead_tasks(world: World) -> str:
     for task in world.loop.tasks:
         if task.node.startswith("service") and task.done() and not task.cancelled() and task._log_traceback:
             problem = task.exception()
+            if isinstance(problem, AgentKilled):
+                continue  # the service crashed before it could see how its agent ended
             return f"{task.get_name()} of {task.node}: {type(problem).__name__}: {problem}"
     return ""
 

@@ -80,6 +80,7 @@ class ScriptAgent:
         self._world: World = agent.world
         self._agent = agent
         self._write = write
+        self._one_line = asyncio.Lock()
         _, self._session, how = agent.spec.argv
         scripts = self._world.machine.scripts
         self._resumed = how == "resume" and self._session in scripts
@@ -110,7 +111,8 @@ class ScriptAgent:
         if world.chance.yes("agent dies", world.strength("agent_dies", 0.02)):
             world.machine.ledger.kills.append(world.loop.now)
             raise AgentKilled("by the plan")
-        await self._write(encode(line))
+        async with self._one_line:  # a turn and its task would mix their lines on a full pipe
+            await self._write(encode(line))
 
     async def _read(self, lines: AsyncIterator[bytes]) -> None:
         world = self._world
