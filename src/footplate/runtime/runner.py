@@ -145,12 +145,15 @@ class Runner:
 
     @property
     def told(self) -> bool:
-        """Whether the events that were taken, and stored since, tell all that was fed to the conversation."""
-        open_ends = self._waiting or self._held or self._handing
+        """Whether the events that were taken, and stored since, tell all that either side has said.
+
+        A frame that is not written whole counts as well: the log may have a turn whose prompt the agent never got.
+        """
+        open_ends = self._waiting or self._held or self._handing or self._outgoing
         return not open_ends and self.restful is not None and self.restful.at_rest
 
     def _check_stored(self) -> None:
-        """Clear the mark when all that was read is stored."""
+        """Clear the mark when all that was read is stored and all that was sent is written."""
         kept = self._wire.kept
         if self._unstored is not None and kept is not None and kept.emptied and self.told:
             self._unstored.clear()
@@ -238,6 +241,8 @@ class Runner:
 
     def _queue(self, frames: Iterable[bytes], key: str = "") -> None:
         for frame in frames:
+            if self._unstored is not None:
+                self._unstored.set()
             self._outgoing.append(Outgoing(frame, key))
             self._outgoing_bytes += len(frame)
         self._to_write.set()
@@ -264,6 +269,7 @@ class Runner:
                 self._outgoing.popleft()
                 self._outgoing_bytes -= len(frame)
                 self._taken.set()
+                self._check_stored()
             if self._closing:
                 self._wire.close_stdin()
                 return

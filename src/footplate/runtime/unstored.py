@@ -1,7 +1,8 @@
 """Whether something that an agent said is not stored yet: one byte in a file, which outlives a service that is killed.
 
-It is set before the agent's pipe is read and before anything of ours is told to the store, and cleared when all of that
-is stored. So where it is clear nothing was lost, whenever the service was killed; the price is a write to memory.
+It is set before the agent's pipe is read, before events are given to the store and before a frame is written to the
+agent. It is cleared when all of that is stored and written. So where it is clear nothing was lost in either direction,
+whenever the service was killed; the price is a write to memory.
 """
 
 from __future__ import annotations
