@@ -367,7 +367,9 @@ async def test_a_tool_inside_our_process_and_a_hook_of_ours_are_called(world: Wo
             while "endless" not in called:  # noqa: ASYNC110  the CLI calls it when it likes
                 await asyncio.sleep(0.01)
         assert await stopped(live) == ("interrupted", False)
-        assert called[-1] == "cancelled"
+        async with asyncio.timeout(20):
+            while called[-1] != "cancelled":  # noqa: ASYNC110  the CLI drops the call before or after its last line
+                await asyncio.sleep(0.01)
     assert called == ["PreToolUse", "endless", "cancelled"]
 
 

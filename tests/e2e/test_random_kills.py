@@ -18,7 +18,9 @@ import pytest
 
 from footplate.events import model as m
 from footplate.events.ids import SessionId
+from footplate.runtime.unstored import is_whole
 from footplate.testing.messages import say, script, tool, tools
+from tests.e2e.killed import until
 from tests.e2e.restarts import Life, Lives, lives_of
 from tests.e2e.storm import SETTLE_S, Storm, Tale, Work, keepers_of, signal_agents
 from tests.e2e.world import World
@@ -106,6 +108,8 @@ async def test_a_service_outlives_many_agents_and_keepers_and_leaks_no_descripto
     await life.order("prompt", session=sessions[0], text="permission")
     await lose_agents(life, world, sessions[:1], with_keeper=False)
     assert await life.news(lambda: Tale(life.events(sessions[0])).unanswered, within=SETTLE_S)
+    # An event reaches us before the service has noted that all of its agent's output is stored.
+    await until(lambda: is_whole(Path(world.env["FOOTPLATE_DATA_DIR"]), sessions[0]))
     await life.kill()
     life = await lives.begin(engines={"mock": {"form": "stdio"}})
     assert life.rejoined == (sessions[0],), "the agent that was started for what waited behind is written down, too"
