@@ -109,8 +109,8 @@ async def _open_rooms(stack: AsyncExitStack, kit: Kit) -> Bridge:
     )
     menu = Menu(kit)
     ears = Ears(kit, places, prompter, pressed, commands, transfer, menu)
-    stack.callback(kit.services.bulletin.subscribe(following.hear))
     stack.push_async_callback(following.stop)
+    stack.callback(kit.services.bulletin.subscribe(following.hear))  # ends first: what stops begins nothing any more
     await following.start()
     stack.push_async_callback(schedule.stop)
     await schedule.start()
