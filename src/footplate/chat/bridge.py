@@ -109,6 +109,7 @@ async def _open_rooms(stack: AsyncExitStack, kit: Kit) -> Bridge:
     )
     menu = Menu(kit)
     ears = Ears(kit, places, prompter, pressed, commands, transfer, menu)
+    await following.load()
     stack.push_async_callback(following.stop)
     stack.callback(kit.services.bulletin.subscribe(following.hear))  # ends first: what stops begins nothing any more
     await following.start()

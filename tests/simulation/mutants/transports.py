@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from footplate.acp import jsonrpc
-from footplate.chat.model import Id
+from footplate.chat.model import Id, Place
 from footplate.chat.outbox.delivery import Delivery
 from footplate.chat.outbox.shelf import Shelf
 from footplate.chat.outbox.slots import Operation, Slot
 from footplate.chat.talk import prompts
 from footplate.chat.talk.follower import Follower
+from footplate.chat.talk.following import Following
 from footplate.chat.talk.records import Job
 from footplate.chat.transport import Lost
 from footplate.errors import MessageMissing, MessageNotModified
@@ -20,6 +21,7 @@ from footplate.runtime.acp.connections import Connections
 from footplate.runtime.acp.room import Room
 from footplate.runtime.acp.seat import Seat
 from footplate.runtime.acp.tape import Batch, Gap, Tape, TapeReader
+from footplate.runtime.session import Session
 from tests.simulation.mutants.planted import Swap, planted
 
 # ---------------------------------------------------------------------------------------------------- ACP
@@ -196,3 +198,26 @@ def _chat_dealt_with_again(swap: Swap) -> None:
 
     swap(prompts, "progress_key", lambda prompt: f"unknown/{prompt}")
     swap(Follower, "add", add)
+
+
+@planted(
+    "a follower begins where it is asked for, though prompts of its session began before",
+    oracles=("chat_missing",),
+    faults=("chat", "alone", "crash", "crash_at_write", "clock_jump"),
+    budget=400,
+)
+def _chat_follows_from_the_middle(swap: Swap) -> None:
+    async def follow(self: Following, session: Session, after: int, home: Place, job: Job | None) -> Follower:
+        follower = self._followers.get(session.id)
+        begins = follower is None
+        if follower is None:
+            follower = self._followers[session.id] = Follower(self._kit, session, home, self._ended)
+        if job is not None:
+            await follower.add(job)
+        if begins:
+            task = follower.start(after)
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        return follower
+
+    swap(Following, "_follow", follow)

@@ -33,10 +33,14 @@ class Following:
         self._locks: dict[SessionId, asyncio.Lock] = {}
         self._stopped = False
 
+    async def load(self) -> None:
+        """Learn which prompts are on their way and where sessions are at home; before anything is heard of one."""
+        self._homes = await self._kit.records.homes.all()
+        await self._kit.records.jobs.load()
+
     async def start(self) -> None:
         """Go on with every prompt that was on its way, and with everything that is asked."""
-        self._homes = await self._kit.records.homes.all()
-        await self._show_again((await self._kit.records.jobs.all()).values())
+        await self._show_again(self._kit.records.jobs.known)
         page = await self._kit.hub.sessions(SessionFilter(asking=True))
         for row in page.items:
             await self._look_at(row.session, row.last_seq)
@@ -66,9 +70,11 @@ class Following:
         if leaving:
             await asyncio.wait(leaving)
 
-    async def show(self, job: Job, session: Session) -> Follower:
-        """Show a prompt from now on."""
+    async def show(self, job: Job, session: Session) -> Follower | None:
+        """Show a prompt from now on. None when it is over since: who follows anew would wait for its end for ever."""
         async with self._locks.setdefault(session.id, asyncio.Lock()):
+            if await self._kit.records.jobs.get(job.prompt) is None:
+                return None
             await self._be_at_home(session.id, job.place)
             return await self._follow(session, job.after, job.place, job)
 
@@ -122,13 +128,18 @@ class Following:
             await self._kit.records.homes.put(session, home, durable=False)
 
     async def _follow(self, session: Session, after: int, home: Place, job: Job | None) -> Follower:
+        """The follower of a session. A new one has all prompts on their way, and begins before the first of them.
+
+        Whatever it is begun for: one that begins later would never see the turns of prompts that are added afterwards.
+        """
         follower = self._followers.get(session.id)
         if follower is None:
             follower = Follower(self._kit, session, Place(chat=home.chat, topic=home.topic), self._ended)
             self._followers[session.id] = follower
-            if job is not None:
-                await follower.add(job)
-            task = follower.start(after)
+            jobs = self._kit.records.jobs.of(session.id)
+            for each in sorted(jobs, key=lambda one: one.at):
+                await follower.add(each)
+            task = follower.start(min((after, *(each.after for each in jobs))))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         elif job is not None:

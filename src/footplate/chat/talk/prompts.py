@@ -90,6 +90,8 @@ class Prompter:
             await self._kit.records.jobs.put(prompt, job)
             await self._places.note_session(wish.spot, wish.sender.id, session.spec.engine, session.id, route.context)
         follower = await self._following.show(job, session)
+        if follower is None:
+            return
         try:
             await session.prompt((TextBlock(text=route.prompt), *wish.extra), key=job.prompt)
         except FootplateError:

@@ -105,6 +105,41 @@ class Drawer(Generic[T]):
                 return found
 
 
+class Jobs(Drawer[Job]):
+    """The prompts on their way, in memory, too: whoever begins to follow a session knows all of its prompts at once."""
+
+    def __init__(self, documents: Documents) -> None:
+        super().__init__(documents, Job)
+        self._known: dict[str, Job] = {}
+
+    async def load(self) -> None:
+        """Take up what is in the store; before anything is asked of it."""
+        self._known = await self.all()
+
+    @property
+    def known(self) -> tuple[Job, ...]:
+        """All of them."""
+        return tuple(self._known.values())
+
+    def of(self, session: SessionId) -> tuple[Job, ...]:
+        """Those of a session."""
+        return tuple(job for job in self._known.values() if job.session == session)
+
+    async def get(self, key: str) -> Job | None:
+        """The prompt while it is on its way. Not read from the store: it may be over before such an answer comes."""
+        return self._known.get(key)
+
+    async def put(self, key: str, value: Job, *, durable: bool = True) -> None:
+        """Keep it."""
+        await super().put(key, value, durable=durable)
+        self._known[key] = value
+
+    async def drop(self, key: str) -> None:
+        """It is over."""
+        self._known.pop(key, None)
+        await super().drop(key)
+
+
 class Records:
     """All that one account remembers beside its inbox and outbox."""
 
@@ -112,7 +147,7 @@ class Records:
         def drawer(name: str, kind: type[T]) -> Drawer[T]:
             return Drawer(store.documents(f"{account}/{name}"), kind)
 
-        self.jobs = drawer("jobs", Job)
+        self.jobs = Jobs(store.documents(f"{account}/jobs"))
         self.prefs = drawer("prefs", Prefs)
         self.homes = drawer("homes", Place)
         self.dialogues = drawer("dialogues", Dialogue)
