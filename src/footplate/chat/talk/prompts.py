@@ -65,10 +65,11 @@ class Prompter:
     async def take(self, wish: Wish) -> None:
         """Hand it to its session. Raises a `FootplateError` when that cannot be."""
         prompt = prompt_id(self._kit.surface, wish)
+        # Before the look at its messages: one that ends meanwhile has its end stored before its job is gone.
+        known = await self._kit.records.jobs.get(prompt)
         if await self._kit.outbox.seen(final_key(prompt)):
             return
         route = await self.route(wish.spot, wish.said)
-        known = await self._kit.records.jobs.get(prompt)
         if known is None and await self._kit.outbox.seen(progress_key(prompt)):
             return  # dealt with before a crash, and over since: cancelled, steered, or answered in that message
         if known is not None:
