@@ -121,7 +121,10 @@ async def _open_rooms(stack: AsyncExitStack, kit: Kit) -> Bridge:
     letters = Letters(kit.services.store, account_of(kit.transport), kit.services.surroundings, anew_s=anew_s)
     intake = Intake(letters, ears.take, joins)
     stack.push_async_callback(intake.stop, HANDLING_S)
-    intake.give(await letters.load())
+    kept = await letters.load()
+    for message in (each.message for each in kept if each.message is not None):
+        kit.outbox.learn(message.chat.id, message.message_id)  # now, not when it is dealt with: lost ones are above it
+    intake.give(kept)
     poller = spawn(Poller(kit.transport, letters, intake).run(), name=f"{kit.surface} poller", awaited=True)
     stack.push_async_callback(_end, poller)
     stack.push_async_callback(menu.close)

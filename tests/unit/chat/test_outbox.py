@@ -14,6 +14,7 @@ from footplate.chat.outbox.outbox import Outbox
 from footplate.chat.transport import Lost
 from footplate.errors import BotError
 from footplate.interfaces.telegram.bot.client import BotClient
+from footplate.interfaces.telegram.heights import SLACK
 from footplate.interfaces.telegram.transport import TelegramTransport
 from footplate.runtime.surroundings import Surroundings
 from footplate.store.base import Store
@@ -34,6 +35,8 @@ FAST = Pace(
 FREE = Rates(chat_per_s=1000, chat_burst=1000, group_per_min=10_000, overall_per_s=10_000)
 ME = 7
 HERE = Place(chat=ME)
+BEYOND = 10**9
+"""A poll from this number on finds nothing: the transport has caught up, and has learned no ids by it."""
 DONE = Content(text="done", entities=(Entity(type="bold", offset=0, length=4),))
 
 
@@ -41,6 +44,7 @@ DONE = Content(text="done", entities=(Entity(type="bold", offset=0, length=4),))
 async def outbox_on(bots: ScriptedBots, store: Store, pace: Pace = FAST) -> AsyncIterator[Outbox]:
     async with BotClient.open(bots.token, bots.url) as client:
         transport = TelegramTransport(client, User(id=1), pace)
+        await transport.receive(BEYOND)
         async with Outbox.open(transport, store, "telegram/1", Surroundings()) as outbox:
             yield outbox
 
@@ -113,6 +117,7 @@ async def test_a_search_that_is_refused_in_the_middle_continues_there(
     people = [await bots.person(8).write(f"message {number}") for number in range(3)]
     async with BotClient.open(bots.token, bots.url) as client:
         transport = TelegramTransport(client, User(id=1), FAST)
+        await transport.receive(BEYOND)
         transport.saw(8, people[-1].id)
         message = await client.send_message(HERE, DONE)
         lost = Lost(key="f/1", place=HERE, content=DONE, mark=people[0].id - 1)
@@ -167,6 +172,22 @@ async def test_a_message_that_is_lost_after_a_restart_is_found_by_what_it_replie
         await drained(second)
 
     assert sorted(bots.person(ME).texts) == ["done", "later"]
+
+
+async def test_a_search_waits_for_what_people_wrote_while_nobody_polled(bots: ScriptedBots) -> None:
+    async with BotClient.open(bots.token, bots.url) as client:
+        transport = TelegramTransport(client, User(id=1), FAST)
+        mark = bots.person(ME).bubbles[-1].id
+        people = [await bots.person(8).write(f"message {number}") for number in range(6)]
+        message = await client.send_message(HERE, DONE)
+        search = asyncio.create_task(transport.find(Lost(key="f/1", place=HERE, content=DONE, mark=mark)))
+
+        last = (await transport.receive(0))[-1]
+        assert not search.done()
+        assert await transport.receive(last.update_id) == []
+
+        assert message > people[-1].id > mark + SLACK
+        assert await search == message
 
 
 async def test_an_uncertain_message_is_found_among_those_of_other_chats(bots: ScriptedBots, outbox: Outbox) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final, Self
 
 from footplate.chat.model import Command, Content, Id, Place, Update, User
@@ -14,6 +16,8 @@ from footplate.interfaces.telegram.heights import Heights
 
 POLL_S: Final = 50.0
 MOST_PROBES: Final = 20
+CAUGHT_UP_S: Final = 30.0
+"""How long a search waits to hear what people wrote before; polls may fail for longer, as beside another poller."""
 CAPABILITIES: Final = Capabilities(
     text_limit=4096,
     edits=True,
@@ -41,6 +45,8 @@ class TelegramTransport(Transport):
         self._heights = Heights()
         self._ruled_out: dict[str, int] = {}
         """Of messages that are being looked for, by key: no message up to this id is the one."""
+        self._caught_up = asyncio.Event()
+        """Everything was received that had waited: the ids of what people wrote are known."""
 
     @classmethod
     async def begin(cls, client: BotClient, pace: Pace, *, poll_s: float = POLL_S) -> Self:
@@ -50,8 +56,14 @@ class TelegramTransport(Transport):
         return cls(client, me, pace, poll_s=poll_s)
 
     async def receive(self, after: int) -> list[Update]:
-        """Poll once."""
-        return await self._client.get_updates(offset=after + 1 if after else None, timeout_s=self._poll_s)
+        """Poll once. Does not wait for news before all that had waited is received: searches wait for that."""
+        patience_s = self._poll_s if self._caught_up.is_set() else 0.0
+        updates = await self._client.get_updates(offset=after + 1 if after else None, timeout_s=patience_s)
+        for message in (each.message for each in updates if each.message is not None):
+            self.saw(message.chat.id, message.message_id)
+        if not updates:
+            self._caught_up.set()
+        return updates
 
     def saw(self, chat: Id, message: Id) -> None:
         """Messages of ours that come later stand above it."""
@@ -73,6 +85,9 @@ class TelegramTransport(Transport):
         """An edit to the content that it was sent with changes nothing, and tells whether the message is there."""
         if not lost.mark:
             return None
+        with suppress(TimeoutError):  # people wrote while nobody polled: it may stand above more than is known yet
+            async with asyncio.timeout(CAUGHT_UP_S):
+                await self._caught_up.wait()
         chat = int(lost.place.chat)
         self._heights.learn(chat, lost.mark)
         # Each probe counts as a message: after a 429 the search continues where it was, or it would never end.
