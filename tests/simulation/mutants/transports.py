@@ -114,6 +114,22 @@ def _acp_number_still_being_stored(swap: Swap) -> None:
     swap(Tape, "find_parting", find_parting)
 
 
+@planted(
+    "a run has the name of the last number before it, which a power cut can give to the next one, too",
+    oracles=("acp_differs",),
+    faults=("acp", "alone", "power", "slow_calls"),
+    budget=400,
+)
+def _acp_run_lost_as_a_whole(swap: Swap) -> None:
+    real = Tape.__init__
+
+    def init(self: Tape, *args: Any, **more: Any) -> None:
+        real(self, *args, **more)
+        self._run = self._before
+
+    swap(Tape, "__init__", init)
+
+
 # --------------------------------------------------------------------------------------------------- chat
 
 

@@ -2,15 +2,15 @@
 
 A reader is a cursor: a slow one costs nobody anything, and one that comes back goes on where it says it was. What
 retention has cut from the journal in the meantime is told as a gap. So is what a power cut has removed: a message knows
-the run it belongs to (the last number that was there when the service opened the tape), and a reader that has a number
-of another run is sent back to where the two runs part. Each message belongs to a stream: that of a
-session, or the connection's own (its name is empty). Readers that stand at the same place share what comes next, so
-that it is put into the form of their wire once.
+the run it belongs to (each opening of the tape is one), and a reader that has a number of another run is sent back to
+where the two runs part. Each message belongs to a stream: that of a session, or the connection's own (its name is
+empty). Readers that stand at the same place share what comes next, so that it is put into the form of their wire once.
 """
 
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections import deque
 from collections.abc import Sequence
 from typing import Final
@@ -25,6 +25,7 @@ KEPT_BYTES: Final = 1_000_000
 SHARED: Final = 4
 """From how many places at most what follows is kept for those who stand there."""
 
+RUN_BYTES: Final = 4
 FLUSH_S: Final = 2.0
 """How long an answer waits for the readers of what was sent before it."""
 
@@ -36,7 +37,10 @@ class Sent(msgspec.Struct, frozen=True, gc=False):
     stream: str
     body: bytes
     run: int = 0
-    """The last number that was there when the service that sent it opened the tape."""
+    """The opening of the tape that it was sent after."""
+
+    before: int = 0
+    """The last number that was there at that opening."""
 
 
 class Gap(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -70,7 +74,9 @@ class Tape:
         """`retry_s`: how long messages that the store refuses are tried again."""
         self._retry_s = retry_s
         self.last = last
-        self._run = last
+        # Chosen by chance: a power cut that takes all of a run leaves nothing to count on from.
+        self._run = int(secrets.token_hex(RUN_BYTES), 16)
+        self._before = last
         self.closed = False
         self._journal = journal
         self._kept: deque[Sent] = deque()
@@ -95,7 +101,7 @@ class Tape:
             return await self._write(messages)
 
     async def _write(self, messages: Sequence[Message]) -> int:
-        packed = [_packed(each, self._run) for each in messages]
+        packed = [_packed(each, self._run, self._before) for each in messages]
         last = await patiently(lambda: self._journal.append(packed), limit_s=self._retry_s)
         first = last - len(messages) + 1
         if first != self.last + 1:
@@ -103,7 +109,7 @@ class Tape:
             self._kept.clear()
             self._size = 0
         for number, message in enumerate(messages, first):
-            self._kept.append(Sent(number, message.stream, message.body, self._run))
+            self._kept.append(Sent(number, message.stream, message.body, self._run, self._before))
             self._size += len(message.body)
         while self._size > KEPT_BYTES and len(self._kept) > 1:
             self._size -= len(self._kept.popleft().body)
@@ -139,10 +145,10 @@ class Tape:
             page = await self._journal.read(number - 1, 1)
             if not page.entries or page.entries[0].number != number:
                 return number  # cut by retention: the reader is told of that where it reads on
-            found = _unpacked(number, page.entries[0].body).run
-            if found == run:
+            found = _unpacked(number, page.entries[0].body)
+            if found.run == run:
                 return number
-            number = found  # all up to there was on the tape before the run that replaced it
+            number = found.before  # all up to there was on the tape before the run that replaced it
         return number
 
     async def read(self, after: int) -> Batch:
@@ -291,12 +297,13 @@ class _Shared:
 _NO_BREAKS: Final = {ord("\n"): " ", ord("\0"): " "}
 
 
-def _packed(message: Message, run: int) -> bytes:
-    head = f"{message.stream.translate(_NO_BREAKS)}\0{run}\n"
+def _packed(message: Message, run: int, before: int) -> bytes:
+    head = f"{message.stream.translate(_NO_BREAKS)}\0{run}\0{before}\n"
     return head.encode() + message.body
 
 
 def _unpacked(number: int, raw: bytes) -> Sent:
     head, _, body = raw.partition(b"\n")
-    stream, _, run = head.partition(b"\0")  # an older version wrote no run
-    return Sent(number, stream.decode(), body, int(run or 0))
+    stream, _, rest = head.partition(b"\0")
+    run, _, before = rest.partition(b"\0")  # older versions wrote no run, or `before` as the run
+    return Sent(number, stream.decode(), body, int(run or 0), int(before or run or 0))

@@ -47,7 +47,9 @@ async def test_a_prompt_is_answered_here_and_its_updates_stand_before_the_answer
         assert await wire.say(session, "stream 20") == "end_turn"
         seen = await until(events, is_answer(3))
     assert [each.event for each in seen] == ["message"] * len(seen)
-    assert seen[0].id == "1.0"
+    number, _, run = seen[0].id.partition(".")
+    assert (number, run.isdecimal()) == ("1", True)
+    assert {each.id.partition(".")[2] for each in seen} == {run}
     assert text_of(seen) == "".join(f"chunk {index}" for index in range(20))
 
 

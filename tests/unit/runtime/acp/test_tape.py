@@ -76,16 +76,17 @@ class EarlyJournal(MemoryJournal):
         return last
 
 
-@pytest.mark.parametrize("run", [None, 0])
-async def test_a_reader_that_returns_with_a_number_still_being_stored_has_missed_nothing(run: int | None) -> None:
+@pytest.mark.parametrize("names_run", [False, True])
+async def test_a_reader_that_returns_with_a_number_still_being_stored_has_missed_nothing(*, names_run: bool) -> None:
     journal = EarlyJournal(MemoryStore())
     tape = await Tape.open(journal)
     writing = asyncio.create_task(say(tape, "a"))
     await journal.stored.wait()
     first = tape.reader(0)
-    assert told(await given(first)) == [(1, b"a")]
+    had = await given(first)
+    assert told(had) == [(1, b"a")]
     first.close()
-    again = tape.reader(1, run=run)
+    again = tape.reader(1, run=had.messages[0].run if names_run else None)
     following = asyncio.create_task(given(again))
     await asyncio.sleep(0)
     journal.returns.set()
@@ -210,14 +211,15 @@ async def test_a_reader_that_has_messages_which_a_power_cut_removed_is_told_and_
         await say(await Tape.open(store.journal("acp/test")), *texts)
     tape = await Tape.open(store.journal("acp/test"))
     everything = (await given(tape.replay())).messages
-    assert [(each.number, each.run) for each in everything] == [(1, 0), (2, 0), (3, 2), (4, 3), (5, 3)]
-    for after, run, parting in ((4, 0, 2), (9, 0, 2), (4, 2, 3), (5, 2, 3), (6, 3, 5)):
+    assert [(each.number, each.before) for each in everything] == [(1, 0), (2, 0), (3, 2), (4, 3), (5, 3)]
+    one, two, three = (everything[place].run for place in (0, 2, 3))
+    for after, run, parting in ((4, one, 2), (9, one, 2), (4, two, 3), (5, two, 3), (6, three, 5)):
         reader = tape.reader(after, run=run)
         assert (await given(reader)).gap == Gap(first=parting + 1, last=after)
         if parting < 5:
             assert [each.number for each in (await given(reader)).messages] == list(range(parting + 1, 6))
         reader.close()
-    held: tuple[tuple[int, int | None], ...] = ((2, 0), (3, 2), (4, 3), (4, None))
+    held: tuple[tuple[int, int | None], ...] = ((2, one), (3, two), (4, three), (4, None))
     for after, known in held:
         reader = tape.reader(after, run=known)
         found = await given(reader)
@@ -225,11 +227,27 @@ async def test_a_reader_that_has_messages_which_a_power_cut_removed_is_told_and_
         reader.close()
 
 
-async def test_entries_of_an_older_version_are_read_and_belong_to_the_first_run() -> None:
+async def test_a_reader_of_a_run_of_which_a_power_cut_left_nothing_is_told() -> None:
+    """The next run begins at the same number: nothing but its name tells the two apart."""
     journal = MemoryStore().journal("acp/test")
-    await journal.append([b"s\n{}", b"\n[]"])
+    tape = await Tape.open(journal)
+    await say(tape, "a", "b")
+    had = (await given(tape.replay())).messages[-1]
+    await journal.delete()
+    tape = await Tape.open(journal)
+    await say(tape, "other a", "other b", "c")
+    reader = tape.reader(had.number, run=had.run)
+    assert (await given(reader)).gap == Gap(first=1, last=2)
+    assert told(await given(reader)) == [(1, b"other a"), (2, b"other b"), (3, b"c")]
+    reader.close()
+
+
+async def test_entries_of_older_versions_are_read_and_have_the_runs_that_these_gave_them() -> None:
+    journal = MemoryStore().journal("acp/test")
+    await journal.append([b"s\n{}", b"\0" + b"1\n[]"])
     tape = await Tape.open(journal)
     found = await given(tape.reader(0))
-    assert [(each.stream, each.body, each.run) for each in found.messages] == [("s", b"{}", 0), ("", b"[]", 0)]
+    assert [(each.stream, each.body, each.run) for each in found.messages] == [("s", b"{}", 0), ("", b"[]", 1)]
+    assert [each.before for each in found.messages] == [0, 1]
     reader = tape.reader(1, run=0)
     assert (await given(reader)).gap is None
