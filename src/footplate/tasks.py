@@ -45,6 +45,24 @@ def spawn(
     return task
 
 
+async def complete(work: Coroutine[Any, Any, T], *, name: str) -> T:
+    """Do the work to its end, also when the caller is cancelled meanwhile: the cancellation is raised after the end.
+
+    For work that must not stop in the middle, such as a write that may or may not be carried out when nobody waits for
+    it any more.
+    """
+    task = spawn(work, name=name, awaited=True)
+    cancellation: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait((task,))
+        except asyncio.CancelledError as problem:
+            cancellation = problem
+    if cancellation is not None:
+        raise cancellation from None if task.cancelled() else task.exception()
+    return task.result()
+
+
 class Tasks:
     """The tasks of one owner, in the order in which they were started; a task leaves when it has ended."""
 

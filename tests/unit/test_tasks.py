@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import footplate
-from footplate.tasks import Tasks, spawn
+from footplate.tasks import Tasks, complete, spawn
 
 PACKAGE = Path(footplate.__file__).parent
 STARTERS = {"create_task", "ensure_future", "TaskGroup"}
@@ -83,3 +83,39 @@ async def test_an_owner_cancels_its_tasks_in_order_and_waits_for_them() -> None:
     await tasks.cancel()
     await asyncio.sleep(0)
     assert (ended, len(tasks)) == ([0, 1, 2, 3, 4], 0)
+
+
+async def test_work_is_completed_though_its_caller_is_cancelled_again_and_again() -> None:
+    go_on, done = asyncio.Event(), asyncio.Event()
+
+    async def work() -> None:
+        await go_on.wait()
+        done.set()
+
+    task = spawn(complete(work(), name="work"), name="caller")
+    for _ in range(3):
+        await asyncio.sleep(0)
+        task.cancel()
+    await asyncio.sleep(0)
+    assert not task.done()
+    go_on.set()
+    await asyncio.wait((task,))
+    assert (task.cancelled(), done.is_set()) == (True, True)
+
+
+async def test_completed_work_gives_its_result_or_its_error() -> None:
+    async def work() -> int:
+        return 7
+
+    assert await complete(work(), name="work") == 7
+    with pytest.raises(OSError, match="the disk is gone"):
+        await complete(fail(), name="fails")
+
+
+async def test_the_cancellation_of_a_caller_whose_work_fails_names_the_failure() -> None:
+    task = spawn(complete(fail(), name="fails"), name="caller")
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError) as caught:
+        await task
+    assert isinstance(caught.value.__cause__, OSError)

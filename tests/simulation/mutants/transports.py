@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
 from typing import Any
 
 from footplate.acp import jsonrpc
@@ -16,6 +17,7 @@ from footplate.chat.talk.records import Job
 from footplate.chat.transport import Lost
 from footplate.errors import MessageMissing, MessageNotModified
 from footplate.interfaces.telegram.transport import MOST_PROBES, TelegramTransport
+from footplate.runtime.acp import connection
 from footplate.runtime.acp.connection import Connection, Waiting
 from footplate.runtime.acp.connections import Connections
 from footplate.runtime.acp.room import Room
@@ -128,6 +130,19 @@ def _acp_run_lost_as_a_whole(swap: Swap) -> None:
         self._run = self._before
 
     swap(Tape, "__init__", init)
+
+
+@planted(
+    "a response that is being stored is given up when its connection closes",
+    oracles=("acp_response",),
+    faults=("acp", "alone", "busy", "stop"),
+    budget=400,
+)
+def _acp_response_given_up(swap: Swap) -> None:
+    async def as_the_caller(work: Coroutine[Any, Any, None], *, name: str) -> None:
+        await work
+
+    swap(connection, "complete", as_the_caller)
 
 
 # --------------------------------------------------------------------------------------------------- chat

@@ -20,6 +20,7 @@ from footplate.acp.jsonrpc import Envelope, RpcId
 from footplate.errors import AnswerLate, FootplateError
 from footplate.runtime.acp.room import session_of
 from footplate.runtime.acp.tape import Message, Tape
+from footplate.tasks import complete
 
 CANCEL: Final = "$/cancel_request"
 INTERNAL: Final = Failure(jsonrpc.INTERNAL_ERROR, "Internal error; see the server log", {"kind": "internal"})
@@ -54,6 +55,15 @@ class Waiting(msgspec.Struct, eq=False):
     answer: asyncio.Future[Answer]
     quiet: bool = False
     """Whether the answer stays off the tape: another client waits for one under the same id."""
+
+
+class _Settled(msgspec.Struct, frozen=True):
+    """A response that is about to be written, and its place among the messages that are written with it."""
+
+    waiting: Waiting
+    body: bytes
+    place: int
+    failed: bool
 
 
 class _Cancelled(msgspec.Struct, rename="camel"):
@@ -147,9 +157,13 @@ class Connection:
     # ----------------------------------------------------------------------------------------------- agent
 
     async def send(self, frames: Sequence[bytes]) -> None:
-        """Take messages of the agent, in order."""
+        """Take messages of the agent, in order. They are stored also when the caller is cancelled meanwhile.
+
+        A caller that the end of the connection cancels may be about to store a response: left in the middle, the
+        request would have none, and to answer it a second time could give it two.
+        """
         messages: list[Message] = []
-        settled: list[tuple[Waiting, bytes, int, bool]] = []
+        settled: list[_Settled] = []
         for frame in frames:
             envelope = _peek(frame)
             waiting = self._answered(envelope)
@@ -160,8 +174,12 @@ class Connection:
             body = _response(waiting.rpc_id, envelope)
             if not waiting.quiet:
                 messages.append(Message(body, waiting.stream))
-            settled.append((waiting, body, len(messages), envelope.error is not None))
+            settled.append(_Settled(waiting, body, len(messages), envelope.error is not None))
         self._active_at = asyncio.get_running_loop().time()
+        await complete(self._store(messages, settled), name=f"acp connection {self.name}: store")
+
+    async def _store(self, messages: Sequence[Message], settled: Sequence[_Settled]) -> None:
+        """Write the messages to the tape; then those who wait for responses among them have these."""
         last = self.tape.last
         try:
             last = await self.tape.write(messages)
@@ -169,9 +187,10 @@ class Connection:
             self._break(failure_of(problem) if isinstance(problem, FootplateError) else INTERNAL)
             raise
         finally:
-            for waiting, body, place, failed in settled:
-                if not waiting.answer.done():
-                    waiting.answer.set_result(Answer(body, last - len(messages) + place, failed))
+            for each in settled:
+                if not each.waiting.answer.done():
+                    number = last - len(messages) + each.place
+                    each.waiting.answer.set_result(Answer(each.body, number, each.failed))
 
     def _break(self, failure: Failure) -> None:
         """Messages are lost to the readers: end their streams and answer every caller, rather than go on with a gap."""
@@ -186,7 +205,8 @@ class Connection:
         """The agent is gone: every request that waits is answered so."""
         self._asked.clear()
         for name in tuple(self._waiting):
-            await self._settle(name, failure)
+            if name in self._waiting:  # not answered while another one was settled
+                await self._settle(name, failure)
 
     async def _settle(self, name: RpcId, failure: Failure) -> None:
         await self.send([failure.frame(name)])

@@ -26,6 +26,7 @@ from footplate.runtime.services import Services
 from footplate.runtime.surroundings import Bounds
 from footplate.store.memory import MemoryStore
 from footplate.store.memory_journal import MemoryJournal
+from footplate.tasks import spawn
 from tests.unit.runtime.acp.client import AcpClient, RpcFailed
 from tests.unit.runtime.following import until_idle
 
@@ -65,6 +66,7 @@ class FullJournal(MemoryJournal):
 
     async def append(self, bodies: Sequence[bytes], *, durable: bool = False) -> int:
         if self.store.full:
+            self.store.refused.set()
             raise StoreBusy("the journal", "the disk is full")
         return await super().append(bodies, durable=durable)
 
@@ -72,7 +74,10 @@ class FullJournal(MemoryJournal):
 class FullStore(MemoryStore):
     """A store of such journals."""
 
-    full = False
+    def __init__(self) -> None:
+        super().__init__()
+        self.full = False
+        self.refused = asyncio.Event()
 
     def journal(self, name: str) -> MemoryJournal:
         made = super().journal(name)
@@ -114,6 +119,30 @@ async def test_a_connection_whose_journal_fails_ends_and_is_opened_again(service
         told = await _call(again, 4, "session/prompt", sessionId=session, prompt=prompt)
         assert json.loads(told.body)["result"]["stopReason"] == "end_turn"
         await connections.close()
+    await store.close()
+
+
+async def test_a_response_that_the_store_refuses_for_a_moment_is_stored_though_the_connection_closes(
+    services: Services, tmp_path: Path
+) -> None:
+    store = FullStore()
+    services.store = store
+    async with Hub.open(services) as hub:
+        connections = Connections("servers", hub, services, Manner())
+        connection = await connections.open("one", "mock")
+        await _call(connection, 1, "initialize", protocolVersion=1)
+        store.full = True
+        raw = jsonrpc.encode_request(2, "session/new", {"cwd": str(tmp_path), "mcpServers": []})
+        await connection.call(jsonrpc.envelope_decoder.decode(raw))
+        async with asyncio.timeout(DEADLINE_S):
+            await store.refused.wait()
+        closing = spawn(connections.close(), name="closing")
+        await asyncio.sleep(0.05)
+        store.full = False
+        await closing
+        page = await store.journal("acp/servers/one").read(1)
+        bodies = [json.loads(each.body.partition(b"\n")[2]) for each in page.entries]
+        assert [(each["id"], "sessionId" in each["result"]) for each in bodies if "id" in each] == [(2, True)]
     await store.close()
 
 
