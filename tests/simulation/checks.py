@@ -44,12 +44,16 @@ OURS = ("store writer", "stop", "stream")
 
 
 def dead_tasks(world: World) -> str:
-    """Tasks of the service that ended with an exception nobody took."""
+    """Tasks of the service that ended with an exception nobody took.
+
+    An agent inside the service that the plan killed does not count where the service was killed, too: that may be
+    before the next step, in which its session would have taken the exception.
+    """
     for task in world.loop.tasks:
         if task.node.startswith("service") and task.done() and not task.cancelled() and task._log_traceback:
             problem = task.exception()
-            if isinstance(problem, AgentKilled):
-                continue  # the service crashed before it could see how its agent ended
+            if isinstance(problem, AgentKilled) and task.node in world.killed_nodes:
+                continue
             return f"{task.get_name()} of {task.node}: {type(problem).__name__}: {problem}"
     return ""
 

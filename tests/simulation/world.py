@@ -118,6 +118,7 @@ class World:
         self.failure: Failed | None = None
         self.counts: dict[str, int] = {}
         self.ended_nodes: set[str] = set()
+        self.killed_nodes: set[str] = set()
         self.keeper = SimKeeper(self, PROGRAMS, grace_s=plan.grace_s if plan.keep else 0.0)
         self._bells: dict[str, asyncio.Event] = {}
         self._trace: list[str] | None = [] if trace else None
@@ -236,6 +237,7 @@ class World:
             self.machine.ledger.kills.append(self.loop.now)
             return
         self.loop.kill(self.life.node)
+        self.killed_nodes.add(self.life.node)
         self.life.killed.set_result(None)
         self.machine.locks.drop_node(self.life.node)
         self.machine.ledger.kills.append(self.loop.now)
