@@ -369,7 +369,7 @@ class HttpClient(AcpClient):
         transport, name = self.transport, self.name
 
         async def exchange(hub: Hub) -> None:
-            connection = await self._doors().connections[transport].open(name, "mock")
+            connection = await self._doors().connections[transport].open(name, "mock", new=False)
             await connection.tell(envelope, message)
 
         await self.world.network.call("acp tell", exchange)

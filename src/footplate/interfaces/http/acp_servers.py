@@ -59,10 +59,10 @@ async def post(call: Call, query: AgentQuery) -> Response:
     posted = await read_posted(call)
     name = call.params["server_id"]
     door = call.api.acp.servers
-    found = await door.find(name)
-    if found is None and not query.agent:
+    is_request = posted.envelope.kind == "request"
+    if is_request and not query.agent and await door.find(name) is None:
         raise InvalidValue("agent", query.agent, f"an agent for the new server {name!r}: ?agent=NAME")
-    connection = await door.open(name, query.agent)
+    connection = await door.open(name, query.agent, new=is_request)
     return await exchange(call, door, connection, posted)
 
 

@@ -13,7 +13,7 @@ import msgspec
 
 from footplate.acp.jsonrpc import Envelope
 from footplate.engines.catalog import engine_names, make_engine
-from footplate.errors import Conflict, EngineNotFound, UnknownEngine
+from footplate.errors import Conflict, EngineNotFound, NotFound, UnknownEngine
 from footplate.events.base import OptionalRaw
 from footplate.runtime.acp.agent import AcpAgent
 from footplate.runtime.acp.client import Manner
@@ -59,14 +59,20 @@ class Connections:
         """Everything that can stand behind a connection."""
         return engine_names(self._services.settings)
 
-    async def open(self, name: str, agent: str) -> Connection:
-        """The connection of that name, new or known. Raises `UnknownEngine`, or `Conflict` for another agent."""
+    async def open(self, name: str, agent: str, *, new: bool = True) -> Connection:
+        """The connection of that name, new or known. Raises `UnknownEngine`, or `Conflict` for another agent.
+
+        Without `new` one that is not known raises `NotFound`: the answer of a client that has deleted its connection
+        meanwhile must not open it again, for nobody would ever delete that one.
+        """
         async with self._lock(name):
             found = await self._find(name)
             if found is not None:
                 if agent and found.agent != agent:
                     raise Conflict(f"connection {name!r} is to {found.agent}, not to {agent}; use another name for it")
                 return found
+            if not new:
+                raise NotFound("acp_server", name)
             if agent not in self.agents():
                 raise UnknownEngine(agent, self.agents())
             await self._rest()

@@ -78,6 +78,18 @@ async def test_connections_are_listed_and_ended(client: httpx.AsyncClient) -> No
     assert (await client.get(STREAM)).status_code == 404
 
 
+@pytest.mark.parametrize("path", [MOCK, STREAM])
+async def test_what_comes_after_the_end_of_a_connection_and_is_no_request_opens_no_new_one(
+    client: httpx.AsyncClient, path: str
+) -> None:
+    await Wire(client, MOCK).begin()
+    assert (await client.delete(STREAM)).status_code == 204
+    for late in ({"id": "ask-1", "result": {}}, {"method": "session/cancel", "params": {"sessionId": "s"}}):
+        answer = await client.post(path, json={"jsonrpc": "2.0", **late})
+        assert (answer.status_code, answer.json()["type"]) == (404, "urn:sandbox-agent:error:not_found")
+    assert (await get(client, "/v1/acp"))["servers"] == []
+
+
 async def test_what_cannot_be_is_a_problem(client: httpx.AsyncClient) -> None:
     hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}}
     body = json.dumps(hello)
