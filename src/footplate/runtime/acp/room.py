@@ -103,7 +103,7 @@ class Room:
         if before is not None:
             seat.prompts |= before.prompts
             before.prompts.clear()
-            await before.close()
+            await before.close(replaced=True)
         return seat
 
     async def leave(self, session: SessionId) -> None:

@@ -171,17 +171,28 @@ class Seat:
                 return Pending(self.session.id, ask(self._name, held.request, self._profile, self.encoder.tools))
         return None
 
-    async def close(self) -> None:
-        """The client does not follow the session any more; the session goes on."""
+    async def close(self, *, replaced: bool = False) -> None:
+        """The client does not follow the session any more; the session goes on.
+
+        A seat that another one replaces ends what it is writing: that may have the answer to a prompt, which the other
+        one does not know of. With the connection it ends at once, for its client may take nothing any more.
+        """
+        if replaced:
+            self._client.drop_session(self.session.id)  # not later: the other seat asks under the same session
         if self._along is not None:
             await self._along.close()
         if self._stop_reading is not None:
             self._stop_reading()
         self._subscription.close()
-        self._pump.cancel()
-        await asyncio.wait((self._pump,))
-        self._client.drop_session(self.session.id)
-        self._wake_waiters(upto=None)
+        try:
+            if replaced:
+                await asyncio.wait((self._pump,))
+        finally:
+            self._pump.cancel()
+            await asyncio.wait((self._pump,))
+            if not replaced:
+                self._client.drop_session(self.session.id)
+            self._wake_waiters(upto=None)
 
     # ------------------------------------------------------------------------------------------ answers
 
