@@ -360,7 +360,9 @@ def _was_paused(world: World, deed: str) -> bool:
     place = int(deed.partition("/")[0]) - FIRST - 1
     session = world.born[world.promises.prompts[place].session].result()
     log = world.machine.disk.memory._logs.get(session) if session is not None else None
-    events = [stored.envelope().event for stored in log.events] if log is not None else []
+    if log is None:  # it was deleted since
+        return session in world.paused
+    events = [stored.envelope().event for stored in log.events]
     return any(isinstance(event, m.Notice) and event.code == PAUSED_CODE for event in events)
 
 

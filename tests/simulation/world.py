@@ -24,6 +24,7 @@ from footplate.events import model as m
 from footplate.events.ids import SessionId
 from footplate.runtime.hub import Hub
 from footplate.runtime.limits import Limits
+from footplate.runtime.paused_queue import PAUSED_CODE
 from footplate.runtime.session import Session
 from footplate.runtime.spec import SessionSpec
 from tests.simulation import checks, doors
@@ -119,6 +120,8 @@ class World:
         self.counts: dict[str, int] = {}
         self.ended_nodes: set[str] = set()
         self.killed_nodes: set[str] = set()
+        self.paused: set[str] = set()
+        """Sessions whose prompts were paused with a notice at some time."""
         self.keeper = SimKeeper(self, PROGRAMS, grace_s=plan.grace_s if plan.keep else 0.0)
         self._bells: dict[str, asyncio.Event] = {}
         self._trace: list[str] | None = [] if trace else None
@@ -195,6 +198,8 @@ class World:
         for envelope in envelopes:
             if self._trace is not None:
                 self.log("append", f"{envelope.session[-4:]} {envelope.seq} {type(envelope.event).__name__}")
+            if isinstance(envelope.event, m.Notice) and envelope.event.code == PAUSED_CODE:
+                self.paused.add(envelope.session)
             if isinstance(envelope.event, m.RequestOpened):
                 self.bell_of(envelope.session).set()
 

@@ -183,15 +183,18 @@ class Desk:
         return c.RevokeRule(key=self._conductor.key(), rule=name, engine_rule=rule.engine_rule)
 
     async def close(self, reason: str) -> None:
-        """Every open request ends unanswered; what became of those that are answered the agent still tells."""
-        self.stop_waiting()
+        """Every open request ends unanswered; what became of those that are answered the agent still tells.
+
+        When the store refuses that, nothing has changed: the requests are open, and their deadlines run.
+        """
         view = self._conductor.log.outline()
         left = [each.request.id for each in view.requests if each.state == "open"]
-        for request in left:
-            self._book.forget(request)
         await self._conductor.log.append(
             [m.RequestUnanswered(request=request, reason=reason) for request in left], source="bridge"
         )
+        self.stop_waiting()
+        for request in left:
+            self._book.forget(request)
 
     @property
     def waits(self) -> bool:
