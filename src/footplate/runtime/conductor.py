@@ -427,7 +427,7 @@ class Conductor:
         What it cannot have read waits on, once: a process that ends again before it reads anything would be started
         for ever. True when it was ended for an interrupt that it did not read.
         """
-        gone, self.agent = self.agent, None
+        gone, self.agent, self._leaver = self.agent, None, None
         undelivered: frozenset[str] = frozenset()
         if gone is not None:
             undelivered = gone.undelivered

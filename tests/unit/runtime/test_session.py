@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from pathlib import Path
 
 import msgspec
@@ -256,8 +258,11 @@ async def test_an_evicted_agent_is_resumed_by_the_next_prompt(hub: Hub, tmp_path
     await session.prompt("one")
     await until_ended(session)
     await until_idle(session)
+    agent = weakref.ref(session._conductor.agent)
     await session.evict()
     assert not session.attached
+    gc.collect()
+    assert agent() is None, "a session without its agent keeps none of the agent's memory"
     before = session.view().last_seq
     await session.prompt("history")
     assert "one" in (await until_ended(session, after=before)).answer
