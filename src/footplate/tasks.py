@@ -52,15 +52,16 @@ async def complete(work: Coroutine[Any, Any, T], *, name: str) -> T:
     it any more.
     """
     task = spawn(work, name=name, awaited=True)
-    cancellation: asyncio.CancelledError | None = None
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError as problem:
+        cancellation = problem
     while not task.done():
         try:
             await asyncio.wait((task,))
         except asyncio.CancelledError as problem:
             cancellation = problem
-    if cancellation is not None:
-        raise cancellation from None if task.cancelled() else task.exception()
-    return task.result()
+    raise cancellation from None if task.cancelled() else task.exception()
 
 
 class Tasks:
