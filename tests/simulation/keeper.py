@@ -57,6 +57,14 @@ class Pipe:
             data = data[room:]
             self._tell()
 
+    def write_now(self, data: bytes) -> bool:
+        """Put all of it in if there is room, else nothing."""
+        if self.ended or self._room or len(self.data) + len(data) > self._world.plan.pipe_bytes:
+            return False
+        self.data += data
+        self._tell()
+        return True
+
     def take(self, most: int) -> bytes:
         """At most so many bytes out of it."""
         taken = bytes(self.data[:most])
@@ -423,6 +431,10 @@ class SimProcess:
                 await self._agent.stdin.write(data)
             except BrokenPipeError:
                 raise self._gone() from None
+
+    def write_now(self, data: bytes) -> bool:
+        ready = not self._last and self._agent.alive and not self._writing.locked()
+        return ready and self._agent.stdin.write_now(data)
 
     def close_stdin(self) -> None:
         self._last = True

@@ -127,6 +127,11 @@ class Process:
         self._stdout.expect()
         await self._stdin.write(data)
 
+    def write_now(self, data: bytes) -> bool:
+        """Write to stdin if it takes a short frame at once; when this is False nothing is written."""
+        self._stdout.expect()
+        return self._stdin.write_now(data)
+
     def close_stdin(self) -> None:
         """Close stdin once what waits to be written is written."""
         self._stdin.finish()

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
+import stat
 from collections import deque
 from collections.abc import Callable
 from typing import Final
@@ -283,6 +285,8 @@ class FramePipe:
     def __init__(self, fd: int, *, gone: Callable[[], Exception], on_closed: Callable[[], None] = lambda: None) -> None:
         os.set_blocking(fd, False)
         self._fd = fd
+        self._whole = select.PIPE_BUF if stat.S_ISFIFO(os.fstat(fd).st_mode) else 0
+        """How many bytes at most are taken all at once or not at all."""
         self._gone = gone
         self._on_closed = on_closed
         self._loop = asyncio.get_running_loop()
@@ -315,6 +319,15 @@ class FramePipe:
                 raise self._gone() from None
         if left:
             await self._wait_for(Frame(left, self._loop.create_future(), begun=len(left) < len(data)))
+
+    def write_now(self, data: bytes) -> bool:
+        """Write a short frame if the pipe takes it at once; when this is False nothing is written, and `write` can."""
+        if len(data) > self._whole or self._frames or self._last or self.closed:
+            return False
+        try:
+            return os.write(self._fd, data) == len(data)
+        except OSError:  # it is full, or nobody reads it: `write` tells which
+            return False
 
     @property
     def torn(self) -> bool:

@@ -125,6 +125,9 @@ class RejoinedWire:
     async def write(self, data: bytes) -> None:
         await self._wire.write(data)
 
+    def write_now(self, data: bytes) -> bool:
+        return self._wire.write_now(data)
+
     def close_stdin(self) -> None:
         self._wire.close_stdin()
 

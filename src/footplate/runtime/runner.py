@@ -241,11 +241,20 @@ class Runner:
 
     def _queue(self, frames: Iterable[bytes], key: str = "") -> None:
         for frame in frames:
+            if self._write_now(frame):
+                continue
             if self._unstored is not None:
                 self._unstored.set()
             self._outgoing.append(Outgoing(frame, key))
             self._outgoing_bytes += len(frame)
         self._to_write.set()
+
+    def _write_now(self, frame: bytes) -> bool:
+        """Write it without the writer task, which costs a step of the loop: an agent that reads takes it at once."""
+        if self._outgoing or self._closing or not self._begun.is_set() or not self._wire.write_now(frame):
+            return False
+        log_frames(self.session, "out", frame)
+        return True
 
     async def _write_on(self) -> None:
         """Write what is queued, in order, for as long as the agent takes input.

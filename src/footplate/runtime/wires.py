@@ -88,6 +88,10 @@ class Wire(Protocol):
         """Hand whole lines to the agent. Raises `EngineGone` when it cannot take them."""
         ...
 
+    def write_now(self, data: bytes) -> bool:
+        """Hand whole lines to the agent if it takes them at once. False when nothing was written: `write` waits."""
+        ...
+
     def close_stdin(self) -> None:
         """Nothing more will be written."""
         ...
@@ -168,6 +172,9 @@ class ProcessWire:
     async def write(self, data: bytes) -> None:
         await self._process.write(data)
 
+    def write_now(self, data: bytes) -> bool:
+        return self._process.write_now(data)
+
     def close_stdin(self) -> None:
         self._process.close_stdin()
 
@@ -233,6 +240,14 @@ class TaskWire:
             raise EngineGone("the in-process agent", "it has ended")
         for line in data.splitlines(keepends=True):
             await self._inbox.put(line)
+
+    def write_now(self, data: bytes) -> bool:
+        lines = data.splitlines(keepends=True)
+        if self._ended or self._closing.is_set() or self._inbox.qsize() + len(lines) > self._inbox.maxsize:
+            return False
+        for line in lines:
+            self._inbox.put_nowait(line)
+        return True
 
     def close_stdin(self) -> None:
         if not self._closing.is_set():

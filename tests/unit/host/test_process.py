@@ -218,6 +218,26 @@ async def test_frames_of_many_writers_are_never_torn(run: Run) -> None:
     await process.end()
 
 
+async def test_a_short_frame_is_written_at_once_and_whole_or_not_at_all(run: Run, until: Until) -> None:
+    process = await run("read go; sleep 0.2; exec cat", high_water=0)
+    assert process.write_now(b"go\n")
+    frame, written = b"x" * 2999 + b"\n", 0
+    while process.write_now(frame):
+        written += 1
+    assert written > 1, "it is written as long as the pipe has room"
+    assert not process.write_now(b"y" * 5000 + b"\n"), "a long one could be torn"
+    waiting = asyncio.create_task(process.write(b"z" * 5000 + b"\n"))
+    await until(lambda: process._stdin._frames)
+    assert not process.write_now(b"early\n"), "it does not overtake what waits"
+    reading = asyncio.create_task(read_all(process))
+    await waiting
+    assert process.write_now(b"late\n")
+    process.close_stdin()
+    assert not process.write_now(b"later\n")
+    assert await reading == frame * written + b"z" * 5000 + b"\nlate\n"
+    await process.end()
+
+
 async def test_a_cancelled_writer_finishes_the_frame_it_began_and_takes_back_the_one_it_did_not(
     run: Run, until: Until
 ) -> None:
