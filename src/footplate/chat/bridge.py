@@ -109,6 +109,16 @@ async def _open_rooms(stack: AsyncExitStack, kit: Kit) -> Bridge:
     )
     menu = Menu(kit)
     ears = Ears(kit, places, prompter, pressed, commands, transfer, menu)
+    anew_s = kit.transport.capabilities.numbers_anew_s
+    letters = Letters(kit.services.store, account_of(kit.transport), kit.services.surroundings, anew_s=anew_s)
+    intake = Intake(letters, ears.take, joins)
+    kept = await letters.load()
+    for message in (each.message for each in kept if each.message is not None):
+        kit.outbox.learn(message.chat.id, message.message_id)  # now, not when it is dealt with: lost ones are above it
+    poller = Poller(kit.transport, letters, intake)
+    # From here on: what is shown again may have to be looked for, which waits until all that had waited is received.
+    polling = spawn(poller.run(), name=f"{kit.surface} poller", awaited=True)
+    stack.push_async_callback(_end, polling)  # for a start that fails
     await following.load()
     stack.push_async_callback(following.stop)
     stack.callback(kit.services.bulletin.subscribe(following.hear))  # ends first: what stops begins nothing any more
@@ -117,22 +127,18 @@ async def _open_rooms(stack: AsyncExitStack, kit: Kit) -> Bridge:
     await schedule.start()
     stack.push_async_callback(ears.stop)
     await ears.start()
-    anew_s = kit.transport.capabilities.numbers_anew_s
-    letters = Letters(kit.services.store, account_of(kit.transport), kit.services.surroundings, anew_s=anew_s)
-    intake = Intake(letters, ears.take, joins)
     stack.push_async_callback(intake.stop, HANDLING_S)
-    kept = await letters.load()
-    for message in (each.message for each in kept if each.message is not None):
-        kit.outbox.learn(message.chat.id, message.message_id)  # now, not when it is dealt with: lost ones are above it
     intake.give(kept)
-    poller = spawn(Poller(kit.transport, letters, intake).run(), name=f"{kit.surface} poller", awaited=True)
-    stack.push_async_callback(_end, poller)
+    poller.release()
+    stack.push_async_callback(_end, polling)
     stack.push_async_callback(menu.close)
     stack.callback(kit.services.bulletin.subscribe(menu.hear))
     await menu.greet()
-    return Bridge(kit, poller, menu)
+    return Bridge(kit, polling, menu)
 
 
 async def _end(task: asyncio.Task[None]) -> None:
     task.cancel()
     await asyncio.wait((task,))
+    if not task.cancelled():
+        task.exception()  # a start that failed has its own; else the bridge has raised it

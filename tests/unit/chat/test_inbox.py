@@ -28,7 +28,9 @@ async def polling(bots: ScriptedBots, store: Store, handle: Handler) -> AsyncIte
         letters = Letters(store, "telegram/1", Surroundings())
         intake = Intake(letters, handle)
         intake.give(await letters.load())
-        poller = asyncio.create_task(Poller(transport, letters, intake).run())
+        polling = Poller(transport, letters, intake)
+        polling.release()
+        poller = asyncio.create_task(polling.run())
         try:
             yield
         finally:

@@ -8,6 +8,7 @@ from typing import Final
 
 from footplate.chat.inbox.intake import Intake
 from footplate.chat.inbox.letters import Letters
+from footplate.chat.model import Update
 from footplate.chat.transport import Transport
 from footplate.errors import BotTokenWrong, BotUnreachable, PollConflict, RetryAfter
 
@@ -22,6 +23,13 @@ class Poller:
         self._transport = transport
         self._letters = letters
         self._intake = intake
+        self._held: list[Update] | None = []
+        """What came while the bridge starts; None when it has."""
+
+    def release(self) -> None:
+        """The bridge has started: have all that was received dealt with, and what comes from now on at once."""
+        held, self._held = self._held, None
+        self._intake.give(held or [])
 
     async def run(self) -> None:
         """Raises `BotTokenWrong`; all other trouble is waited out."""
@@ -38,4 +46,8 @@ class Poller:
                 await asyncio.sleep(pause)
                 continue
             trouble = 0
-            self._intake.give(await self._letters.take_in(updates))
+            taken = await self._letters.take_in(updates)
+            if self._held is None:
+                self._intake.give(taken)
+            else:
+                self._held += taken

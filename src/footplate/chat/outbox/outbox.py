@@ -20,7 +20,9 @@ from footplate.chat.transport import Transport
 from footplate.runtime.surroundings import Surroundings
 from footplate.store.base import Store
 
-DRAIN_LOOK_S: Final = 0.05
+LOOK_S: Final = 0.05
+CERTAIN_S: Final = 40.0
+"""How long it may take to find out whether a message was sent: longer than a search waits for updates."""
 
 
 class Outbox:
@@ -135,8 +137,15 @@ class Outbox:
         return await self._find(key) is not None
 
     async def stands_at(self, key: str, message: Id) -> bool:
-        """Whether the slot is the message of that id."""
+        """Whether the slot is the message of that id.
+
+        Who presses a button has the message, though we may not know yet that it was sent: that is waited for.
+        """
         slot = await self._find(key)
+        deadline = asyncio.get_running_loop().time() + CERTAIN_S
+        while slot is not None and slot.state == "sending" and asyncio.get_running_loop().time() < deadline:
+            await asyncio.sleep(LOOK_S)
+            slot = await self._find(key)
         return slot is not None and slot.message == message
 
     async def tagged(self, chat: Id, tag: int) -> Slot | None:
@@ -165,7 +174,7 @@ class Outbox:
         while not all(lane.idle for lane in self._lanes.values()):
             if asyncio.get_running_loop().time() > deadline:
                 return False
-            await asyncio.sleep(DRAIN_LOOK_S)
+            await asyncio.sleep(LOOK_S)
         return True
 
     # --------------------------------------------------------------------------------------------- inside
