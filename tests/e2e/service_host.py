@@ -15,7 +15,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Final, NoReturn
 
 import msgspec
@@ -74,7 +74,7 @@ def arm(point: str) -> None:
     """Die at that point."""
     name, _, figure = point.partition(":")
     assert name in POINTS, point
-    append, write = SessionLog.append, Runner._write_frame
+    append, queue, write = SessionLog.append, Runner._queue, Runner._write_frame
     sent = False
 
     async def appending(self: SessionLog, events: Sequence[Event], **options: object) -> None:
@@ -87,6 +87,16 @@ def arm(point: str) -> None:
         if asked or decided or (name == "ended" and m.ToolEnded in kinds):
             die()
 
+    def queueing(self: Runner, frames: Iterable[bytes], key: str = "") -> None:
+        frames = tuple(frames)
+        if frames and sent and name == "sent":
+            die()
+        doomed = victims() if frames and sent and name == "written" else None
+        queue(self, frames, key)
+        if doomed is not None and not self._outgoing:  # the pipe took them at once
+            time.sleep(float(figure or 0) / 1000)
+            die(doomed if float(figure or 0) < 100 else None)
+
     async def writing(self: Runner, frame: bytes) -> None:
         if sent and name == "sent":
             die()
@@ -97,6 +107,7 @@ def arm(point: str) -> None:
             die(doomed if float(figure or 0) < 100 else None)
 
     SessionLog.append = appending  # type: ignore[method-assign]
+    Runner._queue = queueing  # type: ignore[method-assign]
     Runner._write_frame = writing  # type: ignore[method-assign]
 
 
