@@ -116,7 +116,7 @@ async def _open_rooms(stack: AsyncExitStack, kit: Kit) -> Bridge:
     for message in (each.message for each in kept if each.message is not None):
         kit.outbox.learn(message.chat.id, message.message_id)  # now, not when it is dealt with: lost ones are above it
     poller = Poller(kit.transport, letters, intake)
-    # From here on: what is shown again may have to be looked for, which waits until all that had waited is received.
+    # Before anything is shown again: a search for a message in doubt waits until all pending updates are received.
     polling = spawn(poller.run(), name=f"{kit.surface} poller", awaited=True)
     stack.push_async_callback(_end, polling)  # for a start that fails
     await following.load()
@@ -141,4 +141,4 @@ async def _end(task: asyncio.Task[None]) -> None:
     task.cancel()
     await asyncio.wait((task,))
     if not task.cancelled():
-        task.exception()  # a start that failed has its own; else the bridge has raised it
+        task.exception()  # the bridge has raised it, or the start has failed with an error of its own

@@ -24,10 +24,10 @@ class Poller:
         self._letters = letters
         self._intake = intake
         self._held: list[Update] | None = []
-        """What came while the bridge starts; None when it has."""
+        """Updates received while the bridge starts; None once it has started."""
 
     def release(self) -> None:
-        """The bridge has started: have all that was received dealt with, and what comes from now on at once."""
+        """The bridge has started: pass on the updates received so far, and later ones as they arrive."""
         held, self._held = self._held, None
         self._intake.give(held or [])
 

@@ -139,7 +139,8 @@ class Outbox:
     async def stands_at(self, key: str, message: Id) -> bool:
         """Whether the slot is the message of that id.
 
-        Who presses a button has the message, though we may not know yet that it was sent: that is waited for.
+        A person may press a button before we know that the message was delivered, so a message that is being sent is
+        waited for.
         """
         slot = await self._find(key)
         deadline = asyncio.get_running_loop().time() + CERTAIN_S

@@ -34,7 +34,7 @@ class Following:
         self._stopped = False
 
     async def load(self) -> None:
-        """Learn which prompts are on their way and where sessions are at home; before anything is heard of one."""
+        """Load the pending prompts and the home chats of sessions. Must run before the first event arrives."""
         self._homes = await self._kit.records.homes.all()
         await self._kit.records.jobs.load()
 
@@ -71,7 +71,7 @@ class Following:
             await asyncio.wait(leaving)
 
     async def show(self, job: Job, session: Session) -> Follower | None:
-        """Show a prompt from now on. None when it is over since: who follows anew would wait for its end for ever."""
+        """Show a prompt from now on. None if it has ended meanwhile: a new follower would wait for its end forever."""
         async with self._locks.setdefault(session.id, asyncio.Lock()):
             if await self._kit.records.jobs.get(job.prompt) is None:
                 return None
@@ -128,9 +128,9 @@ class Following:
             await self._kit.records.homes.put(session, home, durable=False)
 
     async def _follow(self, session: Session, after: int, home: Place, job: Job | None) -> Follower:
-        """The follower of a session. A new one has all prompts on their way, and begins before the first of them.
+        """The follower of a session. A new one gets all pending prompts of the session and reads from before the first.
 
-        Whatever it is begun for: one that begins later would never see the turns of prompts that are added afterwards.
+        Otherwise it would miss the turns of prompts that are added to it later but began earlier.
         """
         follower = self._followers.get(session.id)
         if follower is None:

@@ -106,14 +106,14 @@ class Drawer(Generic[T]):
 
 
 class Jobs(Drawer[Job]):
-    """The prompts on their way, in memory, too: whoever begins to follow a session knows all of its prompts at once."""
+    """The pending prompts, also in memory: a new follower of a session needs all of its prompts at once."""
 
     def __init__(self, documents: Documents) -> None:
         super().__init__(documents, Job)
         self._known: dict[str, Job] = {}
 
     async def load(self) -> None:
-        """Take up what is in the store; before anything is asked of it."""
+        """Read them from the store. Must run before any other method."""
         self._known = await self.all()
 
     @property

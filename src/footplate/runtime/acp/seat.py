@@ -172,10 +172,10 @@ class Seat:
         return None
 
     async def close(self, *, replaced: bool = False) -> None:
-        """The client does not follow the session any more; the session goes on.
+        """Stop following the session for this client; the session continues.
 
-        A seat that another one replaces ends what it is writing: that may have the answer to a prompt, which the other
-        one does not know of. With the connection it ends at once, for its client may take nothing any more.
+        A replaced seat finishes what it is writing: this may be the answer to a prompt that the new seat does not know.
+        When the connection ends, the seat stops at once, because its client may not read any more.
         """
         if replaced:
             self._client.drop_session(self.session.id)  # not later: the other seat asks under the same session

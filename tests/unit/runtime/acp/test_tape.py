@@ -32,7 +32,7 @@ async def given(reader: TapeReader) -> Batch:
     return found
 
 
-def told(found: Batch) -> list[tuple[int, bytes]]:
+def numbered(found: Batch) -> list[tuple[int, bytes]]:
     return [(each.number, each.body) for each in found.messages]
 
 
@@ -41,7 +41,7 @@ async def test_readers_at_the_same_place_share_what_comes_next(tape: Tape) -> No
     one, other = tape.reader(0), tape.reader(0)
     first, second = await given(one), await given(other)
     assert first is second
-    assert told(first) == [(1, b"a"), (2, b"b")]
+    assert numbered(first) == [(1, b"a"), (2, b"b")]
     await say(tape, "c")
     assert await given(one) is await given(other)
     one.close()
@@ -51,7 +51,7 @@ async def test_readers_at_the_same_place_share_what_comes_next(tape: Tape) -> No
 async def test_a_reader_from_elsewhere_gets_what_follows_its_own_number(tape: Tape) -> None:
     await say(tape, "a", "b", "c")
     readers = [tape.reader(after) for after in range(3)]
-    assert [told(await given(reader)) for reader in readers] == [
+    assert [numbered(await given(reader)) for reader in readers] == [
         [(1, b"a"), (2, b"b"), (3, b"c")],
         [(2, b"b"), (3, b"c")],
         [(3, b"c")],
@@ -84,7 +84,7 @@ async def test_a_reader_that_returns_with_a_number_still_being_stored_has_missed
     await journal.stored.wait()
     first = tape.reader(0)
     had = await given(first)
-    assert told(had) == [(1, b"a")]
+    assert numbered(had) == [(1, b"a")]
     first.close()
     again = tape.reader(1, run=had.messages[0].run if names_run else None)
     following = asyncio.create_task(given(again))
@@ -94,7 +94,7 @@ async def test_a_reader_that_returns_with_a_number_still_being_stored_has_missed
     await say(tape, "b")
     found = await following
     assert found.gap is None
-    assert told(found) == [(2, b"b")]
+    assert numbered(found) == [(2, b"b")]
     again.close()
 
 
@@ -102,8 +102,8 @@ async def test_a_reader_of_one_stream_is_given_no_other(tape: Tape) -> None:
     all_of_it, own = tape.reader(0), tape.reader(0, stream="s")
     await say(tape, "a")
     await say(tape, "b", stream="s")
-    assert told(await given(all_of_it)) == [(1, b"a"), (2, b"b")]
-    assert told(await given(own)) == [(2, b"b")]
+    assert numbered(await given(all_of_it)) == [(1, b"a"), (2, b"b")]
+    assert numbered(await given(own)) == [(2, b"b")]
     all_of_it.close()
     own.close()
 
@@ -114,8 +114,8 @@ async def test_what_is_no_longer_in_memory_is_read_from_the_journal(
     monkeypatch.setattr(tapes, "KEPT_BYTES", 2)
     await say(tape, "a", "b", "c", "d")
     late, prompt = tape.reader(0), tape.reader(3)
-    assert told(await given(late)) == [(1, b"a"), (2, b"b"), (3, b"c"), (4, b"d")]
-    assert told(await given(prompt)) == [(4, b"d")]
+    assert numbered(await given(late)) == [(1, b"a"), (2, b"b"), (3, b"c"), (4, b"d")]
+    assert numbered(await given(prompt)) == [(4, b"d")]
     late.close()
     prompt.close()
 
@@ -125,7 +125,7 @@ async def test_a_number_that_was_never_given_out_is_told_as_a_gap(tape: Tape) ->
     reader = tape.reader(5)
     assert (await given(reader)).gap == Gap(first=2, last=5)
     await say(tape, "b")
-    assert told(await given(reader)) == [(2, b"b")]
+    assert numbered(await given(reader)) == [(2, b"b")]
     reader.close()
 
 
@@ -133,7 +133,7 @@ async def test_a_tape_that_is_closed_ends_its_readers_when_they_have_everything(
     reader = tape.reader(0)
     await say(tape, "a")
     tape.close()
-    assert told(await given(reader)) == [(1, b"a")]
+    assert numbered(await given(reader)) == [(1, b"a")]
     assert await reader.next() is None
     reader.close()
 
@@ -177,7 +177,7 @@ async def test_writes_at_the_same_time_have_numbers_of_their_own() -> None:
     await tasks.wait()
     seen: list[tuple[int, bytes]] = []
     while len(seen) < 3:
-        seen += told(await given(reader))
+        seen += numbered(await given(reader))
     assert seen == [(1, b"a"), (2, b"b"), (3, b"c")]
     reader.close()
 
@@ -188,7 +188,7 @@ async def test_a_write_whose_caller_was_cancelled_leaves_no_hole() -> None:
     tape = await Tape.open(store.journal("acp/test"))
     await say(tape, "a")
     reader = tape.reader(0)
-    assert told(await given(reader)) == [(1, b"a")]
+    assert numbered(await given(reader)) == [(1, b"a")]
     store.go_on.clear()
     tasks = Tasks()
     tasks.spawn(say(tape, "b"), name="b")
@@ -198,9 +198,9 @@ async def test_a_write_whose_caller_was_cancelled_leaves_no_hole() -> None:
     await say(tape, "c")
     seen: list[tuple[int, bytes]] = []
     while len(seen) < 2:
-        seen += told(await given(reader))
+        seen += numbered(await given(reader))
     assert seen == [(2, b"b"), (3, b"c")]
-    assert told(await given(tape.replay())) == [(1, b"a"), (2, b"b"), (3, b"c")]
+    assert numbered(await given(tape.replay())) == [(1, b"a"), (2, b"b"), (3, b"c")]
     reader.close()
 
 
@@ -238,7 +238,7 @@ async def test_a_reader_of_a_run_of_which_a_power_cut_left_nothing_is_told() -> 
     await say(tape, "other a", "other b", "c")
     reader = tape.reader(had.number, run=had.run)
     assert (await given(reader)).gap == Gap(first=1, last=2)
-    assert told(await given(reader)) == [(1, b"other a"), (2, b"other b"), (3, b"c")]
+    assert numbered(await given(reader)) == [(1, b"other a"), (2, b"other b"), (3, b"c")]
     reader.close()
 
 
