@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from typing import Annotated, Final
 
 import msgspec
@@ -20,7 +21,7 @@ from msgspec import Meta
 
 from footplate.config.settings import CommonSettings
 
-from .table import Table, kill_exactly, look, marker_of
+from .table import PAUSE_S, SWEEP_S, Table, kill_exactly, look, marker_of
 
 PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 TICK: Final = os.sysconf("SC_CLK_TCK")
@@ -152,16 +153,25 @@ class Tree:
         )
 
     def freeze(self) -> None:
-        """Stop everything but the agent itself: what eats does not go on eating while the agent is seen out."""
-        spared, outer = {self.pid}, self.pid
+        """Stop everything but the agent itself, so that nothing uses more while the agent is being ended.
+
+        Blocks until two scans in a row find nothing new: one scan misses what is forked behind it, and a stray that is
+        just executing a program, whose environment is empty in that moment and so shows no marker.
+        """
+        done, outer = {self.pid}, self.pid
         for _ in range(self.layers):
             inner = children_of(outer)
             outer = inner[0] if inner else outer
-            spared.add(outer)
-        for pid in self.members() - spared:
-            seen = look(pid)
-            if seen is not None:
-                kill_exactly(seen, signal.SIGSTOP)
+            done.add(outer)
+        scans_without_new = 0
+        deadline = time.monotonic() + SWEEP_S
+        while scans_without_new < 2 and time.monotonic() < deadline:
+            new = self.members() - done
+            for process in filter(None, map(look, new)):
+                kill_exactly(process, signal.SIGSTOP)
+            done |= new
+            scans_without_new = 0 if new else scans_without_new + 1
+            time.sleep(PAUSE_S)
 
     def _strays(self, known: set[int]) -> set[int]:
         """What moved away and came to the keeper, with its descendants; other agents stand there, too."""
