@@ -86,13 +86,14 @@ class Visit:
 
     async def start(self, folder: Path, *, engine: str = "Mock agent", prompt: str = "") -> None:
         """A new session through the dialog."""
-        page = self.page
+        page, before = self.page, self.page.url
         await page.get_by_role("button", name="New session").first.click()
         dialog = page.get_by_role("dialog", name="New session")
         await dialog.get_by_text(engine).click()
         await dialog.get_by_label("Folder").first.fill(str(folder))
         await dialog.get_by_label("What should it do?").fill(prompt)
         await dialog.get_by_role("button", name="Start").click()
+        await page.wait_for_url(lambda url: url != before)  # until then the field is that of the session before
         await expect(self.field).to_be_visible()
 
     @property
