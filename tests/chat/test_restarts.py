@@ -9,7 +9,10 @@ from footplate.config.settings import Settings
 from footplate.errors import LockHeld
 from footplate.interfaces.telegram.opening import open_bridge, token_lock
 from footplate.runtime.service import open_service
+from footplate.runtime.spec import SessionSpec
+from footplate.store.base import LIST_LIMIT
 from tests.chat.bench import FAST, Bench, answered, asked
+from tests.unit.runtime.following import until_asked
 
 
 async def test_what_was_written_while_it_was_down_runs_once_and_in_order(bench: Bench) -> None:
@@ -162,3 +165,15 @@ async def test_two_bridges_of_one_bot_are_refused(bench: Bench) -> None:
         with pytest.raises(LockHeld, match="Telegram bridge"):
             async with token_lock(settings.telegram.bot_token):
                 pass
+
+
+async def test_every_request_is_shown_after_a_restart_also_with_more_sessions_than_a_page_lists(bench: Bench) -> None:
+    settings = bench.settings(all_requests=True)
+    number = LIST_LIMIT + 1
+    async with open_service(bench.environ, settings) as service:
+        for _ in range(number):
+            session = await service.hub.create(SessionSpec(engine="mock", cwd=str(bench.work)))
+            await session.prompt("permission")
+            await until_asked(session)
+        async with open_bridge(service, settings, pace=FAST, poll_s=1):
+            await bench.bots.until(lambda: sum("permission · mock" in text for text in bench.me.texts) == number)

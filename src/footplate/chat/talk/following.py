@@ -15,6 +15,7 @@ from footplate.events import model as m
 from footplate.events.ids import RequestId, SessionId
 from footplate.events.model import Envelope
 from footplate.runtime.session import Session
+from footplate.store.projection import SessionRow
 from footplate.store.values import SessionFilter
 from footplate.tasks import spawn
 
@@ -41,8 +42,15 @@ class Following:
     async def start(self) -> None:
         """Go on with every prompt that was on its way, and with everything that is asked."""
         await self._show_again(self._kit.records.jobs.known)
-        page = await self._kit.hub.sessions(SessionFilter(asking=True))
-        for row in page.items:
+        after: str | None = None
+        asking: list[SessionRow] = []
+        while True:  # all pages before the first is followed: what that does moves sessions in the list
+            page = await self._kit.hub.sessions(SessionFilter(asking=True), after=after)
+            asking += page.items
+            after = page.after
+            if after is None:
+                break
+        for row in asking:
             await self._look_at(row.session, row.last_seq)
 
     async def _show_again(self, jobs: Iterable[Job]) -> None:
