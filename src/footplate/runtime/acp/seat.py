@@ -87,6 +87,11 @@ class Seat:
         """Whether nothing more of the session will be written."""
         return self._pump.done()
 
+    @property
+    def behind(self) -> bool:
+        """Whether the session's log has something that was not written yet, and will be."""
+        return self._written < self.session.view().last_seq and not self.ended
+
     # ------------------------------------------------------------------------------------------- asking
 
     async def prompt(self, rpc_id: RpcId, content: tuple[ContentBlock, ...], prompt: PromptId) -> None:
@@ -117,10 +122,9 @@ class Seat:
 
     async def settled(self) -> None:
         """Wait until the client was told all that the session's log has now."""
-        target = self.session.view().last_seq
-        if self._written < target and not self._pump.done():
+        if self.behind:
             waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiters.append((target, waiting))
+            self._waiters.append((self.session.view().last_seq, waiting))
             await waiting
 
     async def chosen(self, name: str, value: str, *, patience: float = CHOICE_S) -> None:

@@ -87,6 +87,9 @@ async def resume_session(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
     params = read_params(envelope, ResumeSessionRequest)
     session, engine = await _open_again(room, params.session_id)
     wishes = await _wish(room, session, engine, params)
+    before = room.seats.get(session.id)
+    while before is not None and before.behind:  # what it has not written yet, the new seat would leave out
+        await before.settled()
     after = session.view().last_seq
     seat = await room.take_seat(session, after=after, name=params.session_id, raw=wishes.raw)
     offer = offer_of(session, engine, room.profile)

@@ -30,7 +30,7 @@ class RpcFailed(Exception):
 
 
 class AcpClient:
-    """One connection. `heard` holds every message in the order in which it came."""
+    """One connection. `heard` holds every message in the order in which it came; while `reads` is clear none comes."""
 
     def __init__(self, make: Callable[[Send], Backend], judge: Judge = V1) -> None:
         self._judge = judge
@@ -39,8 +39,11 @@ class AcpClient:
         self._methods: dict[int, str] = {}
         self._ids = 0
         self._news = asyncio.Event()
+        self.reads = asyncio.Event()
+        self.reads.set()
 
     async def _take(self, frames: Sequence[bytes]) -> None:
+        await self.reads.wait()
         for frame in frames:
             message = json.loads(frame)
             assert frame.endswith(b"\n")

@@ -261,6 +261,26 @@ async def test_load_tells_the_past_and_resume_does_not(hub: Hub, services: Servi
         assert await client.say(session, "history") == "end_turn"
 
 
+@pytest.mark.parametrize("method", ["session/resume", "session/load"])
+async def test_a_slow_client_that_opens_its_session_again_gets_the_answer_to_its_prompt(
+    method: str, hub: Hub, services: Services, tmp_path: Path
+) -> None:
+    async with connected(hub, services) as client:
+        name = SessionId(await client.open(tmp_path))
+        live = await hub.get(name)
+        prompted = await client.prompt(name, "stream 40")
+        await client.hear(lambda _: client.text(name) != "")
+        client.reads.clear()
+        await until_ended(live)
+        opened = await client.post(method, {"sessionId": name, "cwd": str(tmp_path), "mcpServers": []})
+        await asyncio.sleep(0)
+        client.reads.set()
+        await client.answer(opened)
+        assert (await client.answer(prompted))["stopReason"] == "end_turn"
+        if method == "session/resume":
+            assert client.text(name) == "".join(f"chunk {index}" for index in range(40)), "each part came once"
+
+
 async def test_a_session_of_before_takes_prompts_without_being_loaded(
     hub: Hub, services: Services, tmp_path: Path
 ) -> None:
