@@ -59,8 +59,9 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
 
     A living process still has the requests and the prompts in `waiting` (written to it, not taken up); a new one has
     neither, and is given none. `taken` are the prompts of all turns, `said` those that stand in the log as messages: an
-    echo of one is no news. `answer` is the text of the last message, which may turn out to be the turn's answer.
-    `cost_usd` is what a living process had cost when its last turn ended.
+    echo of one is no news. `past_calls` ended in earlier turns: an agent that tells one again tells nothing new.
+    `answer` is the text of the last message, which may turn out to be the turn's answer. `cost_usd` is what a
+    living process had cost when its last turn ended.
     """
 
     living: bool = False
@@ -71,6 +72,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     said: tuple[PromptId, ...] = ()
     waiting: tuple[PromptId, ...] = ()
     calls: tuple[StandingCall, ...] = ()
+    past_calls: tuple[ToolCallId, ...] = ()
     tasks: tuple[StandingTask, ...] = ()
     requests: tuple[StandingRequest, ...] = ()
     messages: tuple[StandingMessage, ...] = ()

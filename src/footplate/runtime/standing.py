@@ -27,6 +27,7 @@ def standing_of(view: SessionView, *, living: bool = False) -> Standing:
         taken=tuple(prompt for each in view.turns for prompt in each.prompts),
         said=tuple(item.prompt for item in view.items if isinstance(item, UserItem) and item.prompt is not None),
         calls=_calls(view),
+        past_calls=_past_calls(view),
         tasks=tuple(
             StandingTask(id=task.id, call=task.call, background=task.background, ended=task.ended_at is not None)
             for task in view.tasks
@@ -70,6 +71,15 @@ def _calls(view: SessionView) -> tuple[StandingCall, ...]:
         )
         for item in view.items
         if isinstance(item, ToolItem) and (item.ok is None or (item.turn is not None and item.turn == view.turn))
+    )
+
+
+def _past_calls(view: SessionView) -> tuple[ToolCallId, ...]:
+    """Those of earlier turns that have ended."""
+    return tuple(
+        ToolCallId(item.id)
+        for item in view.items
+        if isinstance(item, ToolItem) and item.ok is not None and (item.turn is None or item.turn != view.turn)
     )
 
 

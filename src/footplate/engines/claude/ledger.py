@@ -126,6 +126,8 @@ class Ledger:
         if standing.turn is not None:
             self.turn = Turn(standing.turn, list(standing.prompts), standing.origin)
             self.turns = 1
+        for name in standing.past_calls:
+            self.ended.add(name)
         for call in standing.calls:
             if call.ended:
                 self.ended.add(call.id)

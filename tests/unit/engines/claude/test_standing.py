@@ -78,3 +78,15 @@ def test_cut_anywhere_the_other_half_goes_on_with_what_is_open(version: str, nam
         if joined:
             assert check_invariants(joined, finished=True) == []
             assert name in NOT_IN_THE_LOG or told(joined) == told(events), cut
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_call_of_an_earlier_turn_that_is_told_again_does_not_start_again(version: str) -> None:
+    recorded = recording(version, "bash_allowed")
+    first = play(Translator(cwd="/workspace"), recorded)
+    calls = [event.call for event in first if isinstance(event, m.ToolStarted)]
+    second = Translator(cwd="/workspace", resume=SESSION, first_turn=2)
+    second.take_over(standing_of(view_of(first), living=True))
+    again = play(second, replace(recorded, prompts=()), [line for line in recorded.lines if b'"tool_use"' in line])
+    assert calls
+    assert [event for event in again if isinstance(event, m.ToolStarted)] == []
