@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+
+import pytest
 
 from footplate.events.runs import Action, Completed, RunEvent, Started
 from footplate.runtime.run import Run, RunRequest
@@ -32,10 +37,14 @@ def processes_with(word: str) -> dict[int, str]:
 
 
 def wait_until_gone(word: str, *, within: float = 10.0) -> None:
-    """Fail unless every process that carries the word is gone within so many seconds."""
+    """Fail unless every process that carries the word is gone within so many seconds; those that are not are killed."""
     deadline = time.monotonic() + within
     while left := processes_with(word):
-        assert time.monotonic() < deadline, f"left behind after {within:g} s: {left}"
+        if time.monotonic() > deadline:
+            for pid in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            pytest.fail(f"left behind after {within:g} s: {left}")
         time.sleep(0.05)
 
 
