@@ -68,9 +68,14 @@ class Prompts:
             self._waiting.append(prompt)
 
     def of_turn(self, named: Iterable[str]) -> list[PromptId]:
-        """The prompts that a turn which starts now answers; `named` are those its init names."""
-        prompts = self._known(named) or [*self._started]
-        if not prompts and not self._told:
+        """The prompts that a turn which starts now answers; `named` are those its init names.
+
+        One that has joined an earlier turn starts no other. Seen where a service was killed: it finds the prompt in the
+        CLI's file, within the turn that is open in the log, before it reads the result that had ended that turn.
+        """
+        known = self._known(named)
+        prompts = [prompt for prompt in known if prompt not in self._taken] if known else [*self._started]
+        if not known and not prompts and not self._told:
             prompts = self._waiting[:1]
         for prompt in prompts:
             self._take(prompt)
