@@ -17,9 +17,11 @@ from footplate.events import model as m
 from footplate.events.ids import SessionId
 from footplate.events.requests import Allow, Answer, Deny, Reply, Request
 from footplate.host.sweep import read_records
+from footplate.host.table import kill_exactly
 from footplate.testing.invariants import check_log
 from footplate.testing.messages import script, tool
 from tests.e2e.restarts import Life, Lives, lives_of
+from tests.e2e.storm import agents_of, keepers_of
 from tests.e2e.world import World
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.both_versions]
@@ -180,6 +182,30 @@ async def test_when_the_keeper_is_killed_too_the_answer_wakes_another_process(
     await life.answer(session, request, Allow())
     ended = await life.ended(session)
     assert (ended.ok, ended.answer, runs(world)) == (True, "It said: hello", 1)
+    assert check_log(life.envelopes[session]) == []
+
+
+@pytest.mark.parametrize("answer", [Allow(), Deny(message="not now")], ids=["allowed", "denied"])
+async def test_a_call_whose_result_a_killed_agent_had_not_written_down_is_not_asked_again(
+    lives: Lives, world: World, answer: Answer
+) -> None:
+    """The call is parked in the agent's file: without its result there, the next process would ask for it."""
+    life = await lives.begin()
+    session = await life.prompt(COMMAND)
+    request = await life.asked(session)
+    await transcribed(world, request)
+    for pid in keepers_of(world.env):
+        os.kill(pid, signal.SIGKILL)
+    await life.see(session, m.EngineDetached)
+    await life.answer(session, request, answer)
+    await life.see(session, m.ToolEnded)
+    for agent in agents_of(world.env):
+        kill_exactly(agent, signal.SIGKILL)
+    await life.see(session, m.EngineDetached, lambda event: event.signal == signal.SIGKILL)
+    await life.order("prompt", session=session, text=script("I go on."))
+    await life.see(session, m.TurnEnded, lambda event: event.answer == "I go on.")
+    assert [event.request.call for event in life.of(session, m.RequestOpened)] == [request.call] * 2
+    assert runs(world) == isinstance(answer, Allow)
     assert check_log(life.envelopes[session]) == []
 
 

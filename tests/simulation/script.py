@@ -343,12 +343,15 @@ class ScriptParking:
             return Way(kind="tell", message=f"{AGAIN}{given}" if allowed else "it was refused", again=allowed)
         return Way(kind="ask")
 
-    def record(self, place: Place, results: tuple[Recorded, ...]) -> None:
+    def record(self, place: Place, results: tuple[Recorded, ...]) -> bool:
         found = self._find(place)
+        if place.session is not None and self._world.has_agent(place.session):
+            return False
         for each in results:
             deed = found.deeds.get(each.call) if found is not None else None
             if deed is not None and deed.result is None:
                 deed.result, deed.is_error = each.text, each.is_error
+        return True
 
     def is_same(self, pending: Pending, request: Request, *, by_id: bool) -> bool:
         same = request.tool == pending.request.tool and request.input == pending.request.input

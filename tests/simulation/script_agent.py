@@ -106,13 +106,16 @@ class ScriptAgent:
         return 0
 
     async def _say(self, line: Line) -> None:
-        world = self._world
-        await world.pause("slow_wire", "wire out")
-        if world.chance.yes("agent dies", world.strength("agent_dies", 0.02)):
-            world.machine.ledger.kills.append(world.loop.now)
-            raise AgentKilled("by the plan")
+        await self._world.pause("slow_wire", "wire out")
+        self._may_die(0.02)
         async with self._one_line:  # a turn and its task would mix their lines on a full pipe
             await self._write(encode(line))
+
+    def _may_die(self, most: float) -> None:
+        world = self._world
+        if world.chance.yes("agent dies", world.strength("agent_dies", most)):
+            world.machine.ledger.kills.append(world.loop.now)
+            raise AgentKilled("by the plan")
 
     async def _read(self, lines: AsyncIterator[bytes]) -> None:
         world = self._world
@@ -238,25 +241,30 @@ class ScriptAgent:
         await asyncio.wait((answer, stopping), return_when=asyncio.FIRST_COMPLETED)
         stopping.cancel()
         if not answer.done():
-            deed.result, deed.is_error = "interrupted", True
             await self._say(Line(type="result", call=deed.id, text="interrupted", ok=False, stop="cancelled"))
+            await self._write_down(deed, "interrupted", is_error=True)
             return False
         await self._say(Line(type="applied", id=name))
         if answer.result().ok:
             await self._run(deed)
             return True
-        deed.result, deed.is_error = "denied", True
         await self._say(Line(type="result", call=deed.id, text="denied", ok=False, stop="denied"))
+        await self._write_down(deed, "denied", is_error=True)
         return True
 
     async def _run(self, deed: Deed) -> None:
-        """Carry it out: here it has its effect, then it is written down, then it is told."""
+        """Carry it out: here it has its effect, then it is told, then it is written down, as the real CLI does it."""
         deed.running = True
         ledger = self._world.machine.ledger
         ledger.ran[deed.input] = ledger.ran.get(deed.input, 0) + 1
         await self._world.pause("slow_wire", "deed")
-        deed.result = "ran"
         await self._say(Line(type="result", call=deed.id, text="ran"))
+        await self._write_down(deed, "ran")
+
+    async def _write_down(self, deed: Deed, result: str, *, is_error: bool = False) -> None:
+        await self._world.pause("slow_wire", "transcript")
+        self._may_die(0.5)
+        deed.result, deed.is_error = result, is_error
 
 
 async def run_script(agent: AgentNode, lines: AsyncIterator[bytes], write: Write) -> int:

@@ -105,8 +105,11 @@ class Parking(Protocol):
         """Have the conversation's own file ready for it. `by_message`: it did not ask again, it has to be told."""
         ...
 
-    def record(self, place: Place, results: tuple[Recorded, ...]) -> None:
-        """Write down the results that the conversation waits for, where it has the calls and lacks those."""
+    def record(self, place: Place, results: tuple[Recorded, ...]) -> bool:
+        """Write down the results that the conversation waits for, where it has the calls and lacks those.
+
+        False when a process still has the conversation: then nothing more was written.
+        """
         ...
 
     def is_same(self, pending: Pending, request: Request, *, by_id: bool) -> bool:

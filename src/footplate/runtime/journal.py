@@ -16,13 +16,21 @@ A request whose process is gone keeps its call, the calls above that, and the tu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Final
+
 import msgspec
 
 from footplate.engines.parking import Pending, PendingState, Recorded
+from footplate.events import model as m
 from footplate.events.content import text_of
 from footplate.events.ids import RequestId, ToolCallId
+from footplate.events.model import Event
 from footplate.events.requests import Allow, Choose, Deny
 from footplate.events.view import RequestView, SessionView, ToolItem
+
+TOLD: Final = ("completed", "failed", "denied")
+"""How a call ends whose result the agent has told."""
 
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,16 +94,25 @@ def refuses(held: RequestView) -> bool:
     return isinstance(answer, Deny)
 
 
-def results_in(view: SessionView) -> tuple[Recorded, ...]:
-    """The results that the open turn has had, as text."""
-    return tuple(
+def results_in(view: SessionView, events: Sequence[Event] = ()) -> tuple[Recorded, ...]:
+    """The results that calls of the open turn have had, or else of the last one, as text.
+
+    `events` come after the view: their ends count as well.
+    """
+    turn = view.turn or (view.turns[-1].id if view.turns else None)
+    calls = [item for item in view.items if isinstance(item, ToolItem) and item.turn == turn and item.parent is None]
+    results = [
         Recorded(call=ToolCallId(item.id), text=text_of(item.content), is_error=not item.ok)
-        for item in view.items
-        if isinstance(item, ToolItem)
-        and item.turn == view.turn
-        and item.parent is None
-        and item.status in ("completed", "failed", "denied")
-    )
+        for item in calls
+        if item.status in TOLD
+    ]
+    own = {item.id for item in calls if item.ok is None}
+    for event in events:
+        if isinstance(event, m.ToolStarted) and event.parent is None:
+            own.add(event.call)
+        elif isinstance(event, m.ToolEnded) and event.call in own and event.outcome in TOLD:
+            results.append(Recorded(call=event.call, text=text_of(event.content), is_error=not event.ok))
+    return tuple(results)
 
 
 def chain_of(view: SessionView, held: RequestView) -> tuple[ToolCallId, ...]:

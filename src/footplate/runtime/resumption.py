@@ -117,7 +117,13 @@ class Resumption:
         return await self._hold_back(found) if any(isinstance(event, m.EngineDetached) for event in found) else found
 
     async def _hold_back(self, events: list[Event]) -> list[Event]:
-        """The process is gone. What an answer still needs is not closed, unless we ended it for a limit."""
+        """The process is gone. What an answer still needs is not closed, unless we ended it for a limit.
+
+        A process that was killed may have told results that its transcript lacks. They are written there now: it is
+        resumed from there, and would ask once more for a call that was parked and has run, or was refused.
+        """
+        if any(isinstance(event, m.EngineDetached) and event.exit_code != 0 for event in events):
+            await self._record(results_in(self._view(), events))
         limited = any(isinstance(event, m.LimitReached) for event in events)
         if limited or not self.keeps:
             return events
@@ -377,12 +383,19 @@ class Resumption:
 
     async def _record(self, results: tuple[Recorded, ...]) -> None:
         """Write results into the engine's transcript; one that cannot be written does not keep a turn open."""
-        if self._parking is None:
+        if self._parking is None or not results:
             return
+        until = self._conductor.surroundings.monotonic() + LOCK_S
+        missing = "its last process does not end"
         try:
-            await self._disk(self._parking.record, self._place(), results)
+            while not (done := await self._disk(self._parking.record, self._place(), results)):
+                if self._conductor.surroundings.monotonic() > until:
+                    break
+                await asyncio.sleep(LOOK_S)
         except FileFailed as problem:
-            log.warning("session %s: results are missing in the transcript: %s", self._conductor.log.session, problem)
+            done, missing = False, str(problem)
+        if not done:
+            log.warning("session %s: results are missing in the transcript: %s", self._conductor.log.session, missing)
 
     async def _disk(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Work on the engine's files. Raises `FileFailed` for whatever the file system refuses."""

@@ -87,7 +87,9 @@ def _turns_close_calls(ledger: Ledger, event: Event | End) -> Iterator[str]:
 
 
 @_invariant(
-    5, "A tool call starts once; it is updated and ended only after that, and nothing is said of it after its end."
+    5,
+    "A tool call starts once; it is updated and ended only after that, nothing is said of it after its end, and one "
+    "that has a result is not asked about again.",
 )
 def _calls_in_order(ledger: Ledger, event: Event | End) -> Iterator[str]:
     if isinstance(event, m.ToolStarted) and event.call in ledger.calls:
@@ -98,6 +100,10 @@ def _calls_in_order(ledger: Ledger, event: Event | End) -> Iterator[str]:
             yield f"{_name(event)} of {event.call}, which never started"
         elif not call.open:
             yield f"{_name(event)} of {event.call} after its end"
+    if isinstance(event, m.RequestOpened):
+        asked = ledger.calls.get(event.request.call or "")
+        if asked is not None and asked.has_result:
+            yield f"call {event.request.call} is asked about after its result"
 
 
 @_invariant(6, "Every tool call that started ends, also when the agent dies.")

@@ -22,11 +22,12 @@ PartKey = tuple[Literal["message", "thought"], str, int]
 
 
 class CallEntry(msgspec.Struct, kw_only=True):
-    """A tool call: whose it is, whether it runs, and the turn it began in."""
+    """A tool call: whose it is, whether it runs, the turn it began in, and whether the agent told its result."""
 
     parent: ToolCallId | None
     turn: TurnId | None
     open: bool = True
+    has_result: bool = False
 
 
 class RequestEntry(msgspec.Struct, kw_only=True):
@@ -168,6 +169,7 @@ class Ledger:
     def _tool_ended(self, event: m.ToolEnded) -> None:
         if event.call in self.calls:
             self.calls[event.call].open = False
+            self.calls[event.call].has_result = event.outcome in ("completed", "failed", "denied")
 
     def _task_started(self, event: m.TaskStarted) -> None:
         self.tasks[event.task] = TaskEntry(call=event.call)

@@ -13,9 +13,11 @@ from typing import Any
 
 import msgspec
 
+from footplate.engines.parking import Recorded
 from footplate.errors import StoreError
 from footplate.events import model as m
 from footplate.runtime import hub as hub_module
+from footplate.runtime.aftermath import MAY_HAVE_RUN, NOT_RUN
 from footplate.runtime.agent import Agent
 from footplate.runtime.conductor import Conductor
 from footplate.runtime.desk import POLICY, Desk
@@ -545,3 +547,18 @@ def _closed_while_opening(swap: Swap) -> None:
             await self._stop(session, leave=leave and session.working)
 
     swap(Hub, "_end", end)
+
+
+@planted(
+    "a result that a killed agent told and had not written down is not written down for it: it asks for the call again",
+    oracles=("invariant",),
+    faults=("script", "agent_dies", "crash_keeper", "keep"),
+    budget=400,
+)
+def _told_results_not_written(swap: Swap) -> None:
+    record = Resumption._record
+
+    async def only_cancelled(self: Any, results: tuple[Recorded, ...]) -> None:
+        await record(self, tuple(each for each in results if each.is_error and each.text in (NOT_RUN, MAY_HAVE_RUN)))
+
+    swap(Resumption, "_record", only_cancelled)

@@ -113,6 +113,17 @@ def test_the_results_of_the_turn_are_those_that_calls_of_its_own_have_had() -> N
     assert results_in(view) == (Recorded(call=A, text="no such file", is_error=True),)
 
 
+def test_results_that_came_with_the_end_of_the_process_count_also_those_of_a_turn_that_has_ended() -> None:
+    ended = m.ToolEnded(call=A, ok=True, outcome="completed", content=(TextBlock(text="hello"),))
+    quick = m.ToolStarted(call=B, name="Bash", kind="command", title="pwd")
+    refused = m.ToolEnded(call=B, ok=False, outcome="denied", content=(TextBlock(text="not now"),))
+    inner = m.ToolStarted(call=C, name="Bash", kind="command", title="ls", parent=A)
+    lost = m.TurnEnded(turn=T, ok=False, error=STOPPED, stop_reason="lost", resume=TOKEN)
+    results = (Recorded(call=A, text="hello"), Recorded(call=B, text="not now", is_error=True))
+    assert results_in(view_of(CALLED), (ended, quick, refused, inner, replace(ended, call=C), lost)) == results
+    assert results_in(view_of(CALLED, ended, quick, refused, lost), (GONE,)) == results
+
+
 @pytest.mark.parametrize(
     ("answer", "no"),
     [(Allow(), False), (Deny(), True), (Choose(option="deny"), True), (Choose(option="always"), False)],

@@ -86,15 +86,21 @@ class ClaudeParking:
             return _way(action)
         return Way(kind="impossible", reason=_refusal(refused), busy=refused.reason == "in use")
 
-    def record(self, place: Place, results: tuple[Recorded, ...]) -> None:
+    def record(self, place: Place, results: tuple[Recorded, ...]) -> bool:
         """Append the results that the file waits for; what it does not wait for is refused and left as it is."""
         path = self._find(place)
-        waiting = {} if path is None else {call.id for call in read_transcript(path).open_calls()}
+        if path is None:
+            return True
+        waiting = {call.id for call in read_transcript(path).open_calls()}
         for each in results:
-            if path is not None and each.call in waiting:
-                append_result(
-                    path, each.call, each.text, config=self._config(place), is_error=each.is_error, stamp=_stamp()
-                )
+            if each.call not in waiting:
+                continue
+            done = append_result(
+                path, each.call, each.text, config=self._config(place), is_error=each.is_error, stamp=_stamp()
+            )
+            if isinstance(done, Refused) and done.reason == "in use":
+                return False
+        return True
 
     def is_same(self, pending: Pending, request: Request, *, by_id: bool) -> bool:
         """Same tool and input, whatever the order of keys; and the id that was parked."""

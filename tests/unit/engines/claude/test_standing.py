@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
 from footplate.engines.base import Exit
+from footplate.engines.claude.prompts import prompt_uuid
 from footplate.engines.claude.translate import Translator
+from footplate.engines.standing import Standing
 from footplate.events import model as m
-from footplate.events.ids import EngineSessionId, SessionId
+from footplate.events.ids import EngineSessionId, PromptId, SessionId, TurnId
 from footplate.events.model import Envelope, Event, is_ephemeral
 from footplate.events.reduce import fold
 from footplate.events.view import SessionView
+from footplate.host.lines import Block
 from footplate.runtime.standing import standing_of
 from footplate.testing.invariants import check_invariants
 from tests.unit.engines.claude.playing import VERSIONS, Recording, play, recording, scenarios
@@ -78,6 +82,28 @@ def test_cut_anywhere_the_other_half_goes_on_with_what_is_open(version: str, nam
         if joined:
             assert check_invariants(joined, finished=True) == []
             assert name in NOT_IN_THE_LOG or told(joined) == told(events), cut
+
+
+def test_a_prompt_that_joined_the_turn_before_does_not_start_the_next_one() -> None:
+    prompt, other = PromptId("prompt"), PromptId("before")
+    second = Translator(cwd="/workspace", resume=SESSION, first_turn=2)
+    second.take_over(
+        Standing(living=True, turn=TurnId("turn-1"), prompts=(other,), said=(other,), taken=(other,), waiting=(prompt,))
+    )
+    session = {"session_id": SESSION}
+    echo = {"type": "user", "message": {"role": "user", "content": "go"}, "isReplay": True, "uuid": prompt_uuid(prompt)}
+    result = {"type": "result", "subtype": "success", "is_error": False, "result": "", **session}
+    init = {"type": "system", "subtype": "init", "user_message_uuids": [prompt_uuid(prompt)], **session}
+    lines = (echo, result, init, result)
+    events = [event for line in lines for event in second.feed(Block(msgspec.json.encode(line) + b"\n"))]
+    assert [type(event) for event in events if isinstance(event, m.PromptSteered | m.TurnStarted | m.TurnEnded)] == [
+        m.PromptSteered,
+        m.TurnEnded,
+        m.TurnStarted,
+        m.TurnEnded,
+    ]
+    (started,) = [event for event in events if isinstance(event, m.TurnStarted)]
+    assert started.prompts == ()
 
 
 @pytest.mark.parametrize("version", VERSIONS)
