@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
+import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -15,10 +17,11 @@ from footplate.events.requests import Allow
 from footplate.host.channel import VERSION
 from footplate.host.keepers import connect
 from footplate.host.sweep import read_records
+from footplate.host.table import look
 from footplate.testing.invariants import check_log
 from footplate.testing.messages import say, script, tool
 from tests.e2e.restarts import Life, Lives, lives_of
-from tests.e2e.storm import Tale
+from tests.e2e.storm import Tale, agents_of
 from tests.e2e.world import ROOT, World, processes_with
 
 pytestmark = pytest.mark.timeout(240)
@@ -244,6 +247,26 @@ async def test_draining_waits_for_turns_and_leaves_nothing(lives: Lives, world: 
     assert (await first.ended(session)).answer == STORY
     await first.terminate()
     assert processes_with(str(world.home)) == {}
+
+
+async def test_an_agent_that_does_not_answer_the_next_service_is_replaced(lives: Lives, world: World) -> None:
+    life = await lives.begin()
+    session = await life.prompt(script("One."))
+    await life.ended(session)
+    await life.kill()
+    (agent,) = agents_of(world.env)
+    os.kill(agent.pid, signal.SIGSTOP)
+    life = await lives.begin()
+    assert life.rejoined == (session,)
+    await life.watch(session)
+    await life.order("prompt", session=session, text=script("Two."))
+    await life.see(session, m.EngineDetached)
+    lost = await life.see(session, m.TurnEnded, lambda event: not event.ok)
+    assert lost.stop_reason == "lost", "it was handed to that agent, and nobody knows whether it was read"
+    await life.order("prompt", session=session, text=script("Three."))
+    await life.see(session, m.TurnEnded, lambda event: event.answer == "Three.")
+    assert look(agent.pid) is None
+    assert check_log(life.envelopes[session]) == []
 
 
 async def test_an_agent_that_cannot_be_taken_over_ends_honestly(lives: Lives, world: World) -> None:

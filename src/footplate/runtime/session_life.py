@@ -223,8 +223,18 @@ class SessionLife(ABC):
         await self._conductor.tell_state()
 
     async def _catch_up(self) -> None:
-        """Wait until the agent has answered: by then all that it said before is in the log."""
-        while (agent := self._conductor.agent) is not None and not agent.ready:  # noqa: ASYNC110  rare, and short
+        """Wait until the agent has answered: by then all that it said before is in the log.
+
+        One that does not answer would keep its session waiting for ever, so it is ended, and the session goes on with
+        another process. Seen with the real CLI: two services that were killed within a second had both reattached it.
+        """
+        patience = self._services.surroundings.bounds.rejoin_s
+        until = self._services.surroundings.monotonic() + patience
+        while (agent := self._conductor.agent) is not None and not agent.ready:
+            if self._services.surroundings.monotonic() > until:
+                log.warning("session %s: the reattached agent did not answer in %g s; it is ended", self.id, patience)
+                await agent.end(close_wait=None)
+                break
             await asyncio.sleep(CATCH_UP_S)
         await self._mailbox.do(self._resumption.rejoined)
         await self._mailbox.do(self._conductor.go_on)  # prompts that it does not know are handed over

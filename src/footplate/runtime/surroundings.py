@@ -49,6 +49,9 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     start_s: float = 60.0
     """How long the start of an agent process may take, the keeper's part included."""
 
+    rejoin_s: float = 30.0
+    """How long an agent process that was reattached may take to answer before it is ended."""
+
     store_retry_s: float = 30.0
     """How long events of an agent that cannot be stored are tried again before the session is given up."""
 

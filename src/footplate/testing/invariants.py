@@ -101,7 +101,7 @@ def _calls_in_order(ledger: Ledger, event: Event | End) -> Iterator[str]:
         elif not call.open:
             yield f"{_name(event)} of {event.call} after its end"
     if isinstance(event, m.RequestOpened):
-        asked = ledger.calls.get(event.request.call or "")
+        asked = ledger.calls.get(event.request.call) if event.request.call else None
         if asked is not None and asked.has_result:
             yield f"call {event.request.call} is asked about after its result"
 
