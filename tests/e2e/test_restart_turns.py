@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from footplate.host.sweep import read_records
 from footplate.host.table import look
 from footplate.testing.invariants import check_log
 from footplate.testing.messages import say, script, tool
-from tests.e2e.restarts import Life, Lives, lives_of
+from tests.e2e.restarts import Died, Life, Lives, lives_of
 from tests.e2e.storm import Tale, agents_of
 from tests.e2e.world import ROOT, World, processes_with
 
@@ -247,6 +248,26 @@ async def test_draining_waits_for_turns_and_leaves_nothing(lives: Lives, world: 
     assert (await first.ended(session)).answer == STORY
     await first.terminate()
     assert processes_with(str(world.home)) == {}
+
+
+async def test_a_service_killed_while_it_closes_a_session_leaves_one_that_goes_on(lives: Lives) -> None:
+    """The agent's stdin is closed by then, and its command in the background keeps it alive."""
+    life = await lives.begin()
+    endless = tool("Bash", {"command": "tail -f /dev/null", "run_in_background": True})
+    session = await life.prompt(script(endless, "It runs."))
+    await life.answer(session, await life.asked(session), Allow())
+    await life.ended(session)
+    closing = asyncio.create_task(life.order("close", session=session))
+    await asyncio.sleep(0.7)
+    assert not life.of(session, m.SessionClosed), "closing waits for the agent to end by itself"
+    await life.kill()
+    with suppress(Died):
+        await closing
+    life = await lives.begin()
+    await life.watch(session)
+    await life.order("prompt", session=session, text=script("I go on."))
+    await life.see(session, m.TurnEnded, lambda event: event.answer == "I go on.")
+    assert check_log(life.envelopes[session]) == []
 
 
 async def test_an_agent_that_does_not_answer_the_next_service_is_replaced(lives: Lives, world: World) -> None:

@@ -205,6 +205,11 @@ class Agent:
         """Whether it has said that it is there."""
         return self._runner.ready
 
+    @property
+    def unreachable(self) -> bool:
+        """Whether nothing can be said to it any more, though it may go on."""
+        return self._runner.unreachable
+
     def tell_waiting(self, *, waiting: bool) -> None:
         """Let the keeper know whether a request of it is open: then it must not be interrupted."""
         if self._runner.kept is not None:

@@ -233,6 +233,11 @@ class Runner:
         """Whether the agent has not read its input for too long."""
         return self._deaf
 
+    @property
+    def unreachable(self) -> bool:
+        """Whether nothing can be written to the agent any more: its stdin is closed, or it has ended."""
+        return self._writer.done()
+
     def _check_writable(self, what: str) -> None:
         if self._over or self._wire.gone or self._writer.done():
             raise EngineGone(self._engine, "it has ended")

@@ -225,14 +225,15 @@ class SessionLife(ABC):
     async def _catch_up(self) -> None:
         """Wait until the agent has answered: by then all that it said before is in the log.
 
-        One that does not answer would keep its session waiting for ever, so it is ended, and the session goes on with
-        another process. Seen with the real CLI: two services that were killed within a second had both reattached it.
+        One that cannot answer would keep its session waiting for ever, so it is ended, and the session goes on with
+        another process. A service that was killed while it closed the session has closed the agent's stdin; Claude Code
+        then lives on for as long as a command of it runs in the background.
         """
         patience = self._services.surroundings.bounds.rejoin_s
         until = self._services.surroundings.monotonic() + patience
         while (agent := self._conductor.agent) is not None and not agent.ready:
-            if self._services.surroundings.monotonic() > until:
-                log.warning("session %s: the reattached agent did not answer in %g s; it is ended", self.id, patience)
+            if agent.unreachable or self._services.surroundings.monotonic() > until:
+                log.warning("session %s: the reattached agent does not answer; it is ended", self.id)
                 await agent.end(close_wait=None)
                 break
             await asyncio.sleep(CATCH_UP_S)
