@@ -250,7 +250,8 @@ async def test_draining_waits_for_turns_and_leaves_nothing(lives: Lives, world: 
     assert processes_with(str(world.home)) == {}
 
 
-async def test_a_service_killed_while_it_closes_a_session_leaves_one_that_goes_on(lives: Lives) -> None:
+@pytest.mark.parametrize("then", ["goes on", "is closed"])
+async def test_a_service_killed_while_it_closes_a_session_leaves_one_that_goes_on(lives: Lives, then: str) -> None:
     """The agent's stdin is closed by then, and its command in the background keeps it alive."""
     life = await lives.begin()
     endless = tool("Bash", {"command": "tail -f /dev/null", "run_in_background": True})
@@ -265,8 +266,13 @@ async def test_a_service_killed_while_it_closes_a_session_leaves_one_that_goes_o
         await closing
     life = await lives.begin()
     await life.watch(session)
-    await life.order("prompt", session=session, text=script("I go on."))
-    await life.see(session, m.TurnEnded, lambda event: event.answer == "I go on.")
+    if then == "goes on":
+        await life.order("prompt", session=session, text=script("I go on."))
+        await life.see(session, m.TurnEnded, lambda event: event.answer == "I go on.")
+    else:
+        await life.order("close", session=session)
+        await life.see(session, m.SessionClosed)
+        await life.news(lambda: False, within=0.3)  # nothing follows
     assert check_log(life.envelopes[session]) == []
 
 

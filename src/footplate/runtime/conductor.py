@@ -583,6 +583,8 @@ class Conductor:
 
     def _news(self, *, busy: bool) -> tuple[Event, ...]:
         view = self.log.outline()
+        if view.state == "closed":  # work that was posted before the end runs after it: a closed session has no news
+            return ()
         situation = Situation(
             busy=busy,
             starting=self._starting or (self._orphan.awaited and not busy),
