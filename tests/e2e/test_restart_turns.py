@@ -22,7 +22,7 @@ from footplate.host.table import look
 from footplate.testing.invariants import check_log
 from footplate.testing.messages import say, script, tool
 from tests.e2e.restarts import Died, Life, Lives, lives_of
-from tests.e2e.storm import Tale, agents_of
+from tests.e2e.storm import Tale, agents_of, keepers_of
 from tests.e2e.world import ROOT, World, processes_with
 
 pytestmark = pytest.mark.timeout(240)
@@ -250,16 +250,36 @@ async def test_draining_waits_for_turns_and_leaves_nothing(lives: Lives, world: 
     assert processes_with(str(world.home)) == {}
 
 
+def pipes_of(pid: int) -> set[Path]:
+    """What the descriptors of a process lead to."""
+    found: set[Path] = set()
+    for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):  # closed meanwhile
+            found.add(descriptor.readlink())
+    return found
+
+
+async def stdin_closed(pipe: Path, writers: tuple[int, ...]) -> None:
+    """Wait until none of the processes has the pipe any more."""
+    async with asyncio.timeout(30):
+        while any(pipe in pipes_of(pid) for pid in writers):  # noqa: ASYNC110  it has no event
+            await asyncio.sleep(0.02)
+
+
 @pytest.mark.parametrize("then", ["goes on", "is closed"])
-async def test_a_service_killed_while_it_closes_a_session_leaves_one_that_goes_on(lives: Lives, then: str) -> None:
+async def test_a_service_killed_while_it_closes_a_session_leaves_one_that_goes_on(
+    lives: Lives, world: World, then: str
+) -> None:
     """The agent's stdin is closed by then, and its command in the background keeps it alive."""
     life = await lives.begin()
     endless = tool("Bash", {"command": "tail -f /dev/null", "run_in_background": True})
     session = await life.prompt(script(endless, "It runs."))
     await life.answer(session, await life.asked(session), Allow())
     await life.ended(session)
+    (agent,) = agents_of(world.env)
+    pipe = Path(f"/proc/{agent.pid}/fd/0").readlink()  # noqa: ASYNC240
     closing = asyncio.create_task(life.order("close", session=session))
-    await asyncio.sleep(0.7)
+    await stdin_closed(pipe, (life.process.pid, *keepers_of(world.env)))
     assert not life.of(session, m.SessionClosed), "closing waits for the agent to end by itself"
     await life.kill()
     with suppress(Died):

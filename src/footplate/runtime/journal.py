@@ -29,8 +29,8 @@ from footplate.events.model import Event
 from footplate.events.requests import Allow, Choose, Deny
 from footplate.events.view import RequestView, SessionView, ToolItem
 
-TOLD: Final = ("completed", "failed", "denied")
-"""How a call ends whose result the agent has told."""
+REPORTED: Final = ("completed", "failed", "denied")
+"""The outcomes of calls whose result the agent has reported."""
 
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,13 +104,13 @@ def results_in(view: SessionView, events: Sequence[Event] = ()) -> tuple[Recorde
     results = [
         Recorded(call=ToolCallId(item.id), text=text_of(item.content), is_error=not item.ok)
         for item in calls
-        if item.status in TOLD
+        if item.status in REPORTED
     ]
     own = {item.id for item in calls if item.ok is None}
     for event in events:
         if isinstance(event, m.ToolStarted) and event.parent is None:
             own.add(event.call)
-        elif isinstance(event, m.ToolEnded) and event.call in own and event.outcome in TOLD:
+        elif isinstance(event, m.ToolEnded) and event.call in own and event.outcome in REPORTED:
             results.append(Recorded(call=event.call, text=text_of(event.content), is_error=not event.ok))
     return tuple(results)
 

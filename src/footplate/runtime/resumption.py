@@ -119,8 +119,8 @@ class Resumption:
     async def _hold_back(self, events: list[Event]) -> list[Event]:
         """The process is gone. What an answer still needs is not closed, unless we ended it for a limit.
 
-        A process that was killed may have told results that its transcript lacks. They are written there now: it is
-        resumed from there, and would ask once more for a call that was parked and has run, or was refused.
+        A killed process may have reported results that its transcript lacks. They are added there now: the next process
+        reads it, and would ask again for a parked call that has run or was refused.
         """
         if any(isinstance(event, m.EngineDetached) and event.exit_code != 0 for event in events):
             await self._record(results_in(self._view(), events))

@@ -225,9 +225,9 @@ class SessionLife(ABC):
     async def _catch_up(self) -> None:
         """Wait until the agent has answered: by then all that it said before is in the log.
 
-        One that cannot answer would keep its session waiting for ever, so it is ended, and the session goes on with
-        another process. A service that was killed while it closed the session has closed the agent's stdin; Claude Code
-        then lives on for as long as a command of it runs in the background.
+        An agent that cannot answer is ended, because its session would wait for ever. A service that was killed while
+        it closed the session has closed the agent's stdin, and Claude Code then runs on until its background commands
+        have ended.
         """
         patience = self._services.surroundings.bounds.rejoin_s
         until = self._services.surroundings.monotonic() + patience

@@ -550,7 +550,7 @@ def _closed_while_opening(swap: Swap) -> None:
 
 
 @planted(
-    "a result that a killed agent told and had not written down is not written down for it: it asks for the call again",
+    "a result that a killed agent reported and did not save is not added to its transcript: it asks for the call again",
     oracles=("invariant",),
     faults=("script", "agent_dies", "crash_keeper", "keep"),
     budget=400,
