@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from bench import (
+    answers,
     appends,
     editors,
     fanout,
@@ -23,6 +24,7 @@ from bench import (
     many,
     memory,
     prompts,
+    recording,
     roster,
     rounds,
     serving,
@@ -38,8 +40,8 @@ from bench.stage import Report, Stage
 from bench.streams import Stream
 
 NAMES: Final = (
-    *("deltas", "mixed", "results", "memory", "startup", "appends", "journals", "many"),
-    *("warm", "idle", "interrupt", "keeper"),
+    *("deltas", "mixed", "results", "memory", "startup", "appends", "answers", "journals", "many"),
+    *("warm", "recording", "idle", "interrupt", "keeper"),
     *("prompts", "fanout", "files", "serving", "editors"),
 )
 
@@ -54,9 +56,11 @@ class Scale(msgspec.Struct, frozen=True, kw_only=True):
     rounds: int = 5
     starts: int = 15
     appends: appends.Scale = appends.Scale()
+    answers: answers.Scale = answers.Scale()
     journals: journals.Scale = journals.Scale()
     many: many.Scale = many.Scale()
     warm: warm.Scale = warm.Scale()
+    recording: recording.Scale = recording.Scale()
     idle: idle.Scale = idle.Scale()
     interrupt: interrupt.Scale = interrupt.Scale()
     keeper: keeper.Scale = keeper.Scale()
@@ -75,9 +79,11 @@ QUICK: Final = Scale(
     rounds=1,
     starts=3,
     appends=appends.QUICK,
+    answers=answers.QUICK,
     journals=journals.QUICK,
     many=many.QUICK,
     warm=warm.QUICK,
+    recording=recording.QUICK,
     idle=idle.QUICK,
     interrupt=interrupt.QUICK,
     keeper=keeper.QUICK,
@@ -152,9 +158,11 @@ def _streams(scale: Scale) -> dict[str, Callable[[], Stream]]:
 def _sheets(scale: Scale, stage: Stage) -> dict[str, Callable[[], Sheet]]:
     return {
         "appends": lambda: appends.measure_appends(stage, scale.appends),
+        "answers": lambda: answers.measure_answers(stage, scale.answers),
         "journals": lambda: journals.measure_journals(stage, scale.journals),
         "many": lambda: many.measure_many(stage, scale.many),
         "warm": lambda: warm.measure_warm(stage, scale.warm),
+        "recording": lambda: recording.measure_recording(stage, scale.recording),
         "idle": lambda: idle.measure_idle(stage, scale.idle),
         "interrupt": lambda: interrupt.measure_interrupt(stage, scale.interrupt),
         "keeper": lambda: keeper.measure_keeper(stage, scale.keeper),

@@ -1,12 +1,14 @@
 """A fake `claude` that plays a stream: answers what the SDKs ask first, then writes as fast as it is read.
 
 Standard library only, and nothing of this package: it is started as a script. Its CPU is nobody's concern.
-Usage: player.py BLOCK_FILE REPETITIONS [the arguments of the CLI...]
+Usage: player.py BLOCK_FILE REPETITIONS PACE [the arguments of the CLI...]
+PACE: lines a second; 0 is as fast as it is read.
 """
 
 import json
 import os
 import sys
+import time
 
 MARK = b"@@turn@@"
 VERSION = "2.1.325 (Claude Code)"
@@ -14,7 +16,7 @@ VERSION = "2.1.325 (Claude Code)"
 
 def main() -> None:
     """Play the block when the conversation has begun."""
-    block_file, repetitions, *arguments = sys.argv[1:]
+    block_file, repetitions, pace, *arguments = sys.argv[1:]
     if {"-v", "--version"} & set(arguments):
         sys.stdout.write(VERSION + "\n")
         return
@@ -23,7 +25,18 @@ def main() -> None:
     with open(block_file, "rb") as file:  # noqa: PTH123
         block = file.read()
     for number in range(int(repetitions)):
-        write(block.replace(MARK, b"%08x" % number))
+        play(block.replace(MARK, b"%08x" % number), int(pace))
+
+
+def play(block: bytes, pace: int) -> None:
+    """Write the block, at that pace."""
+    if not pace:
+        write(block)
+        return
+    begun = time.monotonic()
+    for number, line in enumerate(block.splitlines(keepends=True), 1):
+        write(line)
+        time.sleep(max(0.0, begun + number / pace - time.monotonic()))
 
 
 def wait_for_prompt() -> None:

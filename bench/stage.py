@@ -53,12 +53,12 @@ class Stage:
             "PYTHONPATH": python_path,
         }
 
-    def fake_cli(self, stream: Stream) -> Path:
-        """An executable that plays the stream as the real CLI would."""
+    def fake_cli(self, stream: Stream, *, pace: int = 0) -> Path:
+        """An executable that plays the stream as the real CLI would: so many lines a second, or as fast as it can."""
         block = self._folder / f"{stream.name}.block"
         block.write_bytes(stream.block)
         player = Path(__file__).with_name("player.py")
-        command = shlex.join([sys.executable, "-IS", str(player), str(block), str(stream.repetitions)])
+        command = shlex.join([sys.executable, "-IS", str(player), str(block), str(stream.repetitions), str(pace)])
         fake = self._folder / f"claude-{stream.name}"
         fake.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
         fake.chmod(0o755)
@@ -66,6 +66,10 @@ class Stage:
 
     def run(self, argv: Sequence[str]) -> Report:
         """Run a contender to its end and read its report."""
+        return msgspec.json.decode(self.output(argv), type=Report)
+
+    def output(self, argv: Sequence[str]) -> bytes:
+        """Run a contender to its end; what it printed."""
         with subprocess.Popen(
             argv,
             cwd=self.home,
@@ -84,7 +88,7 @@ class Stage:
                 raise
         if child.returncode:
             raise NotMeasured(_last_line(err) or f"ended with {child.returncode}")
-        return msgspec.json.decode(out, type=Report)
+        return out
 
 
 def _last_line(text: bytes) -> str:

@@ -24,6 +24,7 @@ from footplate.config.notify import Hook
 from footplate.config.otel import OtelSettings
 from footplate.config.projects import ProjectSettings
 from footplate.config.push import PushSettings
+from footplate.config.retention import RetentionSettings
 from footplate.config.rules import Rule
 from footplate.config.schema import settings_schema
 from footplate.config.settings import CommonSettings, HttpSettings, RuntimeSettings, Settings
@@ -151,8 +152,9 @@ def render_settings() -> str:
         "else as text.\n",
         'A text need not stand in the file: `{ env = "NAME" }` takes it from a variable, `{ file = "~/path" }` from',
         "a file. `footplate config` looks, changes and checks; [the schema](settings.schema.json) is for editors.\n",
-        "A running server sees a change of `[projects]`, `default_project`, `[[rules]]` and `[[notify]]` at once; a",
-        "file that cannot be used leaves those before in force, and the log says so. All else is read at its start.\n",
+        "A running server sees a change of `[projects]`, `default_project`, `[[rules]]`, `[[notify]]` and",
+        "`[retention]` at once; a file that cannot be used changes nothing, and the log says so. All else is read at",
+        "its start.\n",
         "Data (locks, records of running keepers) lies in `FOOTPLATE_DATA_DIR`, else in `footplate` of the XDG data",
         "folder.\n",
         "## General\n",
@@ -161,6 +163,10 @@ def render_settings() -> str:
         *_settings_table(RuntimeSettings),
         "\n## `[http]`\n",
         *_settings_table(HttpSettings),
+        "\n## `[retention]`\n",
+        "A running service removes expired data by itself, a little at a time; `footplate store tidy` does it at once.",
+        "Changes take effect without a restart.\n",
+        *_settings_table(RetentionSettings),
         "\n## `[[notify]]`\n",
         *_settings_table(Hook),
         "\n## `[push]`: notifications in browsers\n",
@@ -217,8 +223,10 @@ def render_models() -> str:
     for name, known in KNOWN.items():
         lines += [f"## {name} {known.version}".rstrip() + "\n"]
         lines += [f"{known.note[0].upper()}{known.note[1:]}.\n"] if known.note else []
+        lines += [f"Limits of tokens are from {known.limits_from}.\n"] if known.limits_from else []
         lines += ["| model | | context | output |", "|---|---|---|---|"] if known.models else []
-        lines += [f"| `{m.id}` | {m.label} | {m.context or ''} | {m.output or ''} |" for m in known.models]
+        rows = (*known.models, *known.full)
+        lines += [f"| `{m.id}` | {m.label} | {m.context or ''} | {m.output or ''} |" for m in rows]
         lines += [""] if known.models else []
         lines += [f"- modes: {', '.join(f'`{each}`' for each in known.modes)}"] if known.modes else []
         lines += [f"- thought levels: {', '.join(f'`{each}`' for each in known.efforts)}"] if known.efforts else []

@@ -56,6 +56,10 @@ async def test_model_effort_and_mode_hold_for_the_chat(bench: Bench) -> None:
         row = (await bridge.kit.hub.sessions()).items[0]
         spec = (await bridge.kit.hub.get(row.session)).spec
         assert (spec.model, spec.effort, spec.mode) == ("mock-fast", "high", "plan")
+        assert row.effort == "high"
+        await bench.me.write("/effort low")
+        await bench.bots.until(lambda: bench.me.sees("effort of mock: low"))
+        assert (await bridge.kit.hub.get(row.session)).view().effort == "low"
     async with bench.bridge():
         await bench.me.write("/model")
         await bench.bots.until(lambda: sum("model of mock: mock-fast" in text for text in bench.me.texts) == 2)
@@ -129,7 +133,7 @@ async def test_a_prompt_for_later_survives_a_restart_and_denies_what_it_would_as
         await bench.bots.until(lambda: bench.me.sees("with nobody there"))
     async with bench.bridge():
         await answered(bench, "permission: reject")
-        assert bench.me.sees("denied: Nobody is there") or not bench.me.sees("Allow once")
+        assert bench.me.sees(": Nobody is there") or not bench.me.sees("Allow once")
 
 
 async def test_prompts_for_later_are_listed_and_taken_back(bench: Bench) -> None:

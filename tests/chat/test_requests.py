@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
+import msgspec
+
+from footplate.config.acp import AcpAgentSettings
+from footplate.config.notify import Hook
 from footplate.events.requests import Deny
-from tests.chat.bench import Bench, answered, asked
+from footplate.interfaces.telegram.opening import open_bridge
+from tests.chat.bench import FAST, Bench, answered, asked
 
 
 async def test_a_permission_is_one_audible_message_with_its_buttons(bench: Bench) -> None:
@@ -19,7 +27,7 @@ async def test_a_permission_is_one_audible_message_with_its_buttons(bench: Bench
         assert bench.me.toast(press) == "allowed once"
         ended = bench.me.find("permission · mock")
         assert ended.labels == []
-        assert "allowed once by user7 on telegram" in ended.text
+        assert "allowed once by user7 from telegram" in ended.text
 
 
 async def test_deny_with_a_reason_takes_the_next_reply_to_that_message(bench: Bench) -> None:
@@ -30,7 +38,7 @@ async def test_deny_with_a_reason_takes_the_next_reply_to_that_message(bench: Be
         await bench.me.write("a prompt beside it")
         await bench.bots.until(lambda: bench.me.sees("queued"))
         await bench.me.write("not today", reply_to=ask)
-        await bench.bots.until(lambda: bench.me.sees("denied: not today"))
+        await bench.bots.until(lambda: bench.me.sees("denied by user7 from telegram: not today"))
         await answered(bench, "mock: a prompt beside it")
 
 
@@ -40,7 +48,7 @@ async def test_a_question_is_answered_by_its_button(bench: Bench) -> None:
         assert ask.labels == ["Red", "Green", "Blue", "Other…", "Decline"]
         await bench.me.press("Green")
         await answered(bench, "question: Green")
-        assert "answered: Green" in bench.me.find("question · mock").text
+        assert "answered by user7 from telegram: Green" in bench.me.find("question · mock").text
 
 
 async def test_other_is_a_reply_to_that_message_and_goes_as_an_answer(bench: Bench) -> None:
@@ -109,7 +117,7 @@ async def test_an_answer_from_elsewhere_updates_the_message_at_once(bench: Bench
         page = await bridge.kit.hub.requests()
         session = await bridge.kit.hub.get(page.items[0].session)
         await session.answer(page.items[0].id, Deny(message="no"), by="ann", surface="the web")
-        await bench.bots.until(lambda: bench.me.sees("denied: no by ann on the web"))
+        await bench.bots.until(lambda: bench.me.sees("denied by ann from the web: no"))
         assert bench.me.find("permission · mock").labels == []
 
 
@@ -166,3 +174,29 @@ async def test_a_request_whose_message_fails_is_tried_again_at_once(bench: Bench
         assert sum("permission · mock" in text for text in bench.me.texts) == 1
         await bench.me.press("Allow once")
         await answered(bench, "permission: allow")
+
+
+async def test_a_change_that_is_too_large_for_a_message_says_how_large_it_is_and_where_to_see_it(bench: Bench) -> None:
+    program = Path(__file__).parent.parent / "e2e" / "asking_agent.py"
+    agent = AcpAgentSettings(command=(sys.executable, str(program)))
+    hook = Hook(kind="command", target="true", link="https://box.test")
+    settings = msgspec.structs.replace(bench.settings(), acp_agents={"asking": agent}, notify=(hook,))
+    async with bench.service(settings) as service, open_bridge(service, settings, pace=FAST, poll_s=2):
+        shown = await asked(bench, "/asking edit 1000", "permission · asking")
+        row = (await service.hub.requests()).items[0]
+        assert "add /work/large.txt +1,000 \N{MINUS SIGN}0" in shown.text
+        link = f"https://box.test/ui/sessions/{row.session}"
+        told = f"⚠ cut: 1,000 lines, 49 KB in all; see it whole: {link} or `footplate requests show {row.id}`"
+        assert told in shown.text
+        assert "Allow once" in shown.labels
+
+
+async def test_an_agent_that_cannot_start_says_so_in_the_chat(bench: Bench) -> None:
+    program = bench.folder / "claude"
+    program.write_text("#!/bin/sh\necho 'please run /login'\nexit 1\n")
+    program.chmod(0o755)
+    bench.environ["PATH"] = f"{bench.folder}:{bench.environ['PATH']}"
+    async with bench.bridge():
+        await bench.me.write("/claude fix the login bug")
+        told = await answered(bench, "error · claude")
+        assert "please run /login" in told.text

@@ -50,7 +50,7 @@ async def test_at_its_budget_a_session_asks_before_it_goes_on(bench: Bench) -> N
         await bench.bots.until(lambda: bench.me.sees("Go on?"))
         assert not bench.me.sees("mock: one more")
         await bench.me.press("Stop here")
-        await bench.bots.until(lambda: bench.me.sees("answered: Stop here"))
+        await bench.bots.until(lambda: bench.me.sees("answered by user7 from telegram: Stop here"))
         assert not bench.me.sees("mock: one more")
 
 

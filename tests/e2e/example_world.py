@@ -212,6 +212,10 @@ class ServedPlace(Place):
         told = self.sh('footplate claude --json "remember me"')
         return str(next(msgspec.json.decode(line) for line in told.splitlines())["resume"]["value"])
 
+    def audit_hash(self) -> str:
+        """The hash of the newest audit record."""
+        return str(msgspec.json.decode(self.sh("footplate audit verify --json"))["head"]["hash"])
+
 
 @contextmanager
 def bots() -> Iterator[tuple[ScriptedBots, Callable[[], int]]]:

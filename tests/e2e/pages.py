@@ -63,6 +63,7 @@ class Visit:
         self.wrong: list[str] = []
         self.asked: list[str] = []
         self.outages = False
+        self.name = ""
         self._watch(page)
 
     def _watch(self, page: Page) -> None:

@@ -121,9 +121,9 @@ def test_text_streams_tools_and_diffs_are_shown(chat: Terminal) -> None:
     ("keys", "told", "outcome"),
     [
         (["y"], "= allowed once by ada from chat pts/", "permission: allow"),
-        (["s"], "= allowed for the session by ada", "permission: always"),
-        (["a"], "= allowed always by ada", "permission: always"),
-        (["n", "not today\r"], "= denied: not today by ada", "permission: reject"),
+        (["s"], "= allowed for this session by ada", "permission: always"),
+        (["a"], "= always allowed by ada", "permission: always"),
+        (["n", "not today\r"], "= denied by ada from chat pts/", "permission: reject"),
         (["n", "\r"], "= denied by ada", "permission: reject"),
     ],
 )
@@ -175,7 +175,7 @@ def test_a_question_is_answered_by_number_or_in_own_words_or_declined(chat: Term
     chat.type("t")
     chat.wait("in your own words")
     chat.say("Größer, 日本")
-    chat.wait("= answered Größer, 日本")
+    chat.wait(": Größer, 日本 · ")
     chat.wait("ready")
     _leave(chat)
 
@@ -327,7 +327,14 @@ def test_a_terminal_that_can_do_nothing_gets_plain_lines(opener: Opener) -> None
 def test_in_a_pipe_a_script_is_what_a_person_would_type(env: dict[str, str]) -> None:
     done = _pipe(env, "permission\nn not now\nquestion\n2\nhang\n/interrupt\nlast\n", "--engine", "mock")
     assert done.returncode == 0, done.stderr
-    wanted = ["> permission", "= denied: not now", "permission: reject", "question: Green", "hang begin", "mock: last"]
+    wanted = [
+        "> permission",
+        ": not now · touch example.txt",
+        "permission: reject",
+        "question: Green",
+        "hang begin",
+        "mock: last",
+    ]
     places = [done.stdout.find(text) for text in wanted]
     assert -1 not in places
     assert places == sorted(places)
@@ -484,7 +491,7 @@ def test_the_real_cli_asks_and_the_keys_answer(real: Callable[..., Terminal], wo
     chat.type("\x1b")
     chat.wait(KEYS)
     chat.type("e")
-    chat.wait("= allowed once with a changed input by ada")
+    chat.wait("= allowed with edits by ada")
     chat.wait("It said: ran")
     chat.wait("ready")
     assert (world.work / "edited").exists()
@@ -502,13 +509,13 @@ def test_a_plan_of_the_real_cli_is_revised_and_approved(real: Callable[..., Term
     chat.type("r")
     chat.wait("what should be different?")
     chat.say("think again")
-    chat.wait("= denied: think again by ada")
+    chat.wait("= plan sent back by ada")
     chat.wait("y approve")
     chat.type("m")
     chat.wait("acceptEdits")
     shown = dict(re.findall(r"(\d) (\w+)\n", chat.text))
     chat.type(next(number for number, mode in shown.items() if mode == "acceptEdits"))
-    chat.wait("= allowed once, mode acceptEdits by ada")
+    chat.wait("= plan approved, mode acceptEdits by ada")
     chat.wait("Plan over.")
     _leave(chat)
 
@@ -526,12 +533,12 @@ def test_a_plan_of_the_real_cli_is_approved_with_what_it_asks_for(real: Callable
     chat.wait("asks to allow: Bash: run tests")
     chat.wait("p approve and allow what it asks for")
     chat.type("p")
-    chat.wait("= allowed once, with what the plan asks for by ada")
+    chat.wait("= plan approved, with what the plan asks for by ada")
     chat.wait("what the plan asked for: run tests")
     chat.wait("p exactly this")
     assert (world.work / "built").exists()
     chat.type("p")
-    chat.wait("= allowed, exactly this, for the session by ada")
+    chat.wait("= allowed for this session, exactly this by ada")
     chat.wait("Plan over.")
     chat.wait("ready")
     assert (world.work / "tested").exists()

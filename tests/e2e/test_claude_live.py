@@ -91,6 +91,19 @@ async def test_deny_and_stop_ends_the_turn_and_an_answer_that_the_engine_rejects
     assert not (world.work / "never").exists()
 
 
+async def test_a_changed_input_that_the_tool_cannot_take_is_rejected_with_the_reason(world: World) -> None:
+    async with talk(world) as live:
+        await live.prompt(script(bash("touch never"), "Went on."))
+        request = await live.request()
+        await live.answer(request, Allow(updated_input=msgspec.Raw(b'{"command": 5}')))
+        rejected = await live.see(m.RequestRejected)
+        assert rejected.request == request.id
+        assert rejected.reason.startswith("The permission handler returned updatedInput for Bash that failed")
+        assert (await live.see(m.ToolEnded)).outcome == "denied"
+        assert (await live.ended()).answer == "Went on."
+    assert not (world.work / "never").exists()
+
+
 # --------------------------------------------------------------------------------------------- questions
 
 

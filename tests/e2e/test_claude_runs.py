@@ -297,7 +297,9 @@ async def test_a_missing_cli_is_told_with_the_install_line(world: World) -> None
     world.env["PATH"] = "/nonexistent"
     seen = await world.run("hello")
     assert seen.started is None
-    assert "npm install -g @anthropic-ai/claude-code" in seen.completed.error
+    commands = ("install.sh | bash", "brew install --cask claude-code", "npm install -g @anthropic-ai/claude-code")
+    assert all(command in seen.completed.error for command in commands)
+    assert "run `claude` once to log in" in seen.completed.error
 
 
 async def test_a_program_that_cannot_be_executed_is_told_by_name(world: World) -> None:

@@ -113,7 +113,7 @@ def test_a_chat_shows_what_the_readme_shows(tmp_path: Path) -> None:
         terminal.wait("waiting for you")
         terminal.type("y")
         terminal.wait("permission: allow")
-        differs = re.compile(r"chat pts/\d+|\(\d+\.\d+s\)")
+        differs = re.compile(r"chat pts/\d+|\([\d.]+s\)")
         seen = differs.sub("", terminal.text)
         assert [line for line in lines if differs.sub("", line) not in seen] == []
         terminal.type("\x04")

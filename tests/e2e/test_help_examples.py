@@ -83,6 +83,7 @@ def _on_a_server(place: ServedPlace, line: str) -> Ended:
         ("proc_1", lambda: place.process(*(["cat"] if stays else ["echo", "out"]))),
         ("3f9c2a71", place.token),
         ("0d5b...", place.claude_session),
+        ("3f7a...", place.audit_hash),
     ):
         if word in line:
             line = line.replace(word, make())

@@ -8,10 +8,14 @@ import threading
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, Page, ViewportSize, expect
 
+from footplate.events.ids import SessionId
+from footplate.events.model import Envelope, SessionOpened
+from footplate.store.sqlite import SqliteStore
 from footplate.store.transfer import Reader
-from tests.e2e.pages import PHONE, Visit, visit
+from footplate.store.values import RawLines
+from tests.e2e.pages import DESK, PHONE, Visit, visit
 from tests.e2e.server import running_server
 from tests.e2e.test_page_looks import serious_issues
 from tests.unit.runtime.shelf import TINY, Shelf, open_shelf
@@ -43,6 +47,7 @@ async def test_events_agents_server_and_tokens_are_looked_into(browser: Browser,
                 await person.start(work, prompt="hello there")
                 await person.sees("mock: hello")
                 await _look_at_events(person)
+                await _look_at_raw_lines(person)
                 await _install(person, shelf)
                 guest = await _make_token(person)
             async with visit(browser, server, viewport=PHONE, color_scheme="dark", is_mobile=True) as person:
@@ -79,6 +84,41 @@ async def _look_at_events(person: Visit) -> None:
     reader.finish()
     assert str(reader.session) in page.url
     assert len(events) > 10
+
+
+async def _look_at_raw_lines(person: Visit) -> None:
+    """Direction, type, the whole line, new lines as they come, copies; back to the events."""
+    page = person.page
+    await page.get_by_role("button", name="Raw lines").click()
+    log = page.get_by_role("log", name="Raw lines")
+    await expect(log.get_by_role("button", name="to agent initialize")).to_be_visible()
+    await expect(log.get_by_role("button", name="session/update agent_message_chunk").first).to_be_visible()
+    await page.get_by_role("combobox", name="Direction").select_option("out")
+    await expect(log.locator('.event[data-direction="in"]')).to_have_count(0)
+    await expect(log.get_by_role("button", name="to agent session/prompt")).to_have_count(2)
+    await log.get_by_role("button", name="to agent session/prompt").first.click()
+    await expect(log.locator(".payload pre")).to_contain_text('"method": "session/prompt"')
+    await expect(log.locator(".payload")).to_contain_text("After event")
+    await log.locator(".payload").get_by_role("button", name="Copy").click()
+    assert json.loads(await _copied(page))["method"] == "session/prompt"
+    await person.say("a third word")
+    await expect(log.get_by_role("button", name="to agent session/prompt")).to_have_count(3)
+    await page.get_by_role("combobox", name="Type of line").select_option("session/prompt")
+    await expect(page.locator(".stream-state")).to_contain_text("3 of ")
+    await page.get_by_role("searchbox", name="Find in loaded lines").fill("THIRD")
+    await expect(log.locator(".event")).to_have_count(1)
+    await page.locator(".event-tools").get_by_role("button", name="Copy").click()
+    await page.get_by_role("menuitem", name="Copy 1 line as shown").click()
+    (line,) = (await _copied(page)).splitlines()
+    assert "a third word" in line
+    await page.get_by_role("combobox", name="Direction").select_option("err")
+    await expect(page.get_by_text("No raw lines are stored for this session.")).to_be_visible()
+    await page.get_by_role("combobox", name="Direction").select_option("")
+    await expect(log.get_by_role("button", name="session/update agent_message_chunk").first).to_be_visible()
+    assert await serious_issues(page) == []
+    await person.picture("raw-lines")
+    await page.get_by_role("button", name="Events", exact=True).click()
+    await expect(page.get_by_role("log", name="Event log")).to_be_visible()
 
 
 async def _copied(page: Page) -> str:
@@ -165,3 +205,55 @@ async def _lacks_the_scope(person: Visit) -> None:
     wide = await page.evaluate("document.documentElement.scrollWidth > innerWidth")
     assert not wide
     person.excuse("403")
+
+
+SESSION = SessionId("01RAWLINES0000000000000000")
+LINES = 100_000
+
+
+async def _seed(data: Path) -> None:
+    """A session with a hundred thousand raw lines; each thousandth is one of stderr, the last one is cut."""
+    async with await SqliteStore.open(data / "store") as store:
+        await store.claim(SESSION)
+        opened = SessionOpened(engine="mock", cwd="/", title="a long one")
+        envelope = Envelope(seq=1, time=1.8e9, session=SESSION, epoch=1, event=opened)
+        await store.append(SESSION, 1, 0, [envelope], durable=True)
+        for first in range(1, LINES, 1000):
+            lines = b"".join(b'{"type":"stream_event","n":%d}\n' % number for number in range(first, first + 999))
+            error = b"\x1b[31mwarning %d\xe2\x80\xae\n" % (first + 999)
+            chunks = [RawLines("in", 1.8e9 + first, 1, lines), RawLines("err", 1.8e9 + first, 1, error)]
+            await store.append_frames(SESSION, chunks)
+        await store.append_frames(SESSION, [RawLines("in", 1.9e9, 1, b'{"type":"assistant","x":"yy\n', 5_000_000)])
+
+
+@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
+async def test_a_hundred_thousand_raw_lines_are_looked_through(
+    browser: Browser, tmp_path: Path, viewport: ViewportSize
+) -> None:
+    await _seed(tmp_path / "data")
+    with running_server(tmp_path) as server:
+        async with visit(browser, server, viewport=viewport, is_mobile=viewport is PHONE, bypass_csp=True) as person:
+            page = person.page
+            await person.arrive()
+            await page.goto(f"{server.url}/ui/sessions/{SESSION}/events")
+            await page.get_by_role("button", name="Raw lines").click()
+            log = page.get_by_role("log", name="Raw lines")
+            await expect(page.locator(".stream-state")).to_contain_text("1000 lines")
+            last = log.locator(".event").last
+            await expect(last).to_contain_text("100001")
+            await last.get_by_role("button").click()
+            await expect(last).to_contain_text("Only the beginning of this line was stored; it has 5.0 MB.")
+            await page.get_by_role("button", name="All lines").click()
+            await expect(page.locator(".stream-state")).to_contain_text("100001 lines", timeout=60_000)
+            await page.get_by_role("searchbox", name="Find in loaded lines").fill('"n":77777}')
+            await expect(log.locator(".event")).to_have_count(1)
+            await expect(log.locator(".event")).to_contain_text("77777")
+            await page.get_by_role("searchbox", name="Find in loaded lines").fill("")
+            await page.get_by_role("combobox", name="Direction").select_option("err")
+            await expect(page.locator(".stream-state")).to_contain_text("100 lines")
+            drawn = await log.locator(".event").count()
+            assert drawn < 100, "only what is near the view is drawn"
+            assert await serious_issues(page) == []
+            width = await page.evaluate("document.documentElement.scrollWidth")
+            assert width <= viewport["width"]
+            await person.picture(f"raw-lines-{viewport['width']}")

@@ -50,7 +50,7 @@ async def test_a_permission_is_edited_denied_with_words_and_allowed_by_a_lasting
     await person.sees("First:")
     assert {each.name for each in world.work.iterdir()} >= {"right"}
     assert not (world.work / "wrong").exists()
-    await expect(person.page.locator(".outcome").last).to_contain_text("Allowed as changed")
+    await expect(person.page.locator(".outcome").last).to_contain_text("Allowed with edits")
 
     card = await bash(person, "touch refused", then="Second:")
     await card.get_by_role("button", name="Deny…").click()

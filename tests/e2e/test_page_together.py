@@ -44,6 +44,20 @@ async def test_two_pages_stay_in_step_and_a_late_click_hears_who_was_first(brows
             await expect(other.page.locator(".session-row")).to_have_count(0)
 
 
+async def test_an_effort_that_one_page_sets_is_seen_on_the_other_and_after_a_reload(
+    browser: Browser, tmp_path: Path
+) -> None:
+    with running_server(tmp_path) as server:
+        async with visit(browser, server) as one, visit(browser, server) as other:
+            await one.arrive()
+            await one.start(tmp_path)
+            await other.arrive(one.page.url.removeprefix(server.url))
+            await one.page.get_by_role("combobox", name="Effort").select_option("high")
+            await expect(other.page.get_by_role("combobox", name="Effort")).to_have_value("high")
+            await one.page.reload()
+            await expect(one.page.get_by_role("combobox", name="Effort")).to_have_value("high")
+
+
 async def _after(route: object, first: object) -> None:
     """Let somebody else answer before this answer goes on its way."""
     await first.click()  # type: ignore[attr-defined]

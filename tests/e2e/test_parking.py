@@ -60,6 +60,11 @@ class Scene:
         self.id = EngineSessionId(str(uuid.uuid4()))
         self.config = config_folder(world.env)
 
+    def results(self) -> int:
+        """How many results the session's file has; none while the CLI has not written it yet."""
+        path = find_transcript(self.config, self.id, str(self.world.work))
+        return 0 if path is None else len(read_transcript(path).results)
+
     @property
     def path(self) -> Path:
         """The session's file, which must be there."""
@@ -214,7 +219,7 @@ async def test_of_parallel_calls_the_open_one_is_asked_again(scene: Scene) -> No
         await live.answer(await live.request(), Allow())
         second = await live.request()
         assert second.call is not None
-        await until(lambda: len(read_transcript(scene.path).results) == 1)
+        await until(lambda: scene.results() == 1)
         scene.kill()
         await live.see(m.EngineDetached)
     journal = journal_of(second)

@@ -13,7 +13,14 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from footplate.errors import AlreadyAnswered, CallRefused, ServiceUnreachable, TokenInvalid, UnknownSession
+from footplate.errors import (
+    AlreadyAnswered,
+    CallRefused,
+    RequestError,
+    ServiceUnreachable,
+    TokenInvalid,
+    UnknownSession,
+)
 from footplate.events import model as m
 from footplate.events.codec import ReadEnvelope
 from footplate.events.ids import RequestId, SessionId
@@ -230,10 +237,8 @@ async def test_what_cannot_be_is_said_clearly(server: RunningServer, tmp_path: P
     async with Client.connect(server.url, token=server.token) as client:
         with pytest.raises(UnknownSession, match="nobody"):
             await client.resume_session("nobody")
-        made = await client.resume_or_create_session("nobody", "mock", cwd=str(tmp_path))
-        with pytest.raises(UnknownSession):
-            await client.resume_session("nobody")
-        await made.destroy()
+        with pytest.raises(RequestError, match="'no/body' cannot be used; expected 1 to 64 letters"):
+            await client.resume_or_create_session("no/body", "mock", cwd=str(tmp_path))
 
 
 async def test_files_processes_and_a_terminal(server: RunningServer, tmp_path: Path) -> None:

@@ -12,11 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from footplate.errors import LockHeld
 from footplate.events import model as m
 from footplate.events.ids import SessionId
 from footplate.events.requests import Allow
 from footplate.host.channel import VERSION
 from footplate.host.keepers import connect
+from footplate.host.locks import SessionLock
 from footplate.host.sweep import read_records
 from footplate.host.table import look
 from footplate.testing.invariants import check_log
@@ -160,6 +162,33 @@ async def test_an_idle_agent_is_taken_over_and_used(lives: Lives) -> None:
     await second.order("prompt", session=session, text=script("Two."))
     await second.see(session, m.TurnEnded, lambda event: event.answer == "Two.")
     assert await kept(lives.world) == pids
+    assert check_log(second.envelopes[session]) == []
+
+
+@pytest.mark.both_versions
+async def test_the_lock_of_a_cleared_conversation_outlives_the_service(lives: Lives, world: World) -> None:
+    first = await lives.begin()
+    session = await first.prompt(script("One."))
+    await first.ended(session)
+    before = first.of(session, m.EngineAttached)[-1].engine_session_id
+    await first.order("prompt", session=session, text="/clear")
+    cleared = await first.see(session, m.EngineAttached, lambda event: event.reason == "cleared")
+    await first.see(session, m.TurnEnded, lambda event: event.resume is not None and event.resume.value != before)
+    await first.kill()
+    locks = Path(world.env["FOOTPLATE_DATA_DIR"]) / "locks"
+    async with SessionLock(locks, f"claude:{before}"):
+        pass  # nobody writes the conversation before it any more
+    with pytest.raises(LockHeld, match="without its service"):
+        await SessionLock(locks, f"claude:{cleared.engine_session_id}").acquire()
+    second = await lives.begin()
+    assert second.rejoined == (session,)
+    await second.watch(session)
+    await second.order("prompt", session=session, text=script("Two."))
+    ended = await second.see(session, m.TurnEnded, lambda event: event.answer == "Two.")
+    assert ended.resume is not None
+    assert ended.resume.value == cleared.engine_session_id
+    with pytest.raises(LockHeld, match="footplate session"):
+        await SessionLock(locks, f"claude:{cleared.engine_session_id}").acquire()
     assert check_log(second.envelopes[session]) == []
 
 

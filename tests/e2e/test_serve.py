@@ -148,10 +148,10 @@ def test_at_level_debug_every_frame_of_an_agent_is_a_line_without_its_content(tm
         made = json.loads(_call(server, "/api/sessions", server.token, {"engine": "mock", "cwd": str(tmp_path)})[1])
         given = {"content": "a-word-of-the-prompt"}
         _call(server, f"/api/sessions/{made['id']}/prompt", server.token, given)
-        server.wait_for(lambda lines: any('"type":"session/update"' in line for line in lines))
+        server.wait_for(lambda lines: any('"type":"session/update agent_message_chunk"' in line for line in lines))
         assert server.stop() == 0
         frames = [json.loads(line) for line in server.lines if '"logger":"footplate.frames"' in line]
-    assert {"session/prompt", "session/update"} <= {frame["type"] for frame in frames}
+    assert {"session/prompt", "session/update agent_message_chunk"} <= {frame["type"] for frame in frames}
     prompt = next(frame for frame in frames if frame["type"] == "session/prompt")
     assert (prompt["direction"], prompt["session"]) == ("out", made["id"])
     assert prompt["bytes"] > 50

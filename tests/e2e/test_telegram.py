@@ -105,7 +105,7 @@ async def test_a_day_on_the_phone(world: World) -> None:
         calls = _model_calls(world)
         await host.ask(script(costly, "Too dear."), "Go on?")
         await me.press("Stop here")
-        await host.see("answered: Stop here")
+        await host.see(": Stop here")
         assert _model_calls(world) <= calls + 1
         assert not me.sees("Too dear.")
 
@@ -120,7 +120,7 @@ async def test_a_plan_is_shown_before_anything_changes_and_a_prompt_steers(world
         )
         ask = await host.ask(script(*planning, *planning, bash("touch later"), "Planned."), "plan · claude")
         assert "make it" in ask.text
-        assert "The whole plan is above." in ask.text
+        assert "in all; the whole plan is above" in ask.text
         [file] = [each for each in me.answers if each.document]
         assert (file.document, file.body.decode(), file.id < ask.id) == ("plan.md", LONG_PLAN, True)
         assert ask.labels == ["Approve", "Approve + accept edits", "Revise…", "Stop"]

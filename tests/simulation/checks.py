@@ -7,13 +7,17 @@ once faults stop everything comes to rest, and what was accepted has begun. `tas
 none is left when the service has ended. `ghost`: what was deleted is gone. `parked_lost`: a session waits for the end
 of a usage limit, over a restart, too. `turn_fails`, `task_lost`: a turn or a task fails only if the plan killed
 something or asked for it. `ran_twice`, `ran_unasked`, `two_winners`, `answer_lost`: answers and calls.
+`audit`: every answer has one record in the audit log, and its chain holds.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from footplate.errors import FootplateError
 from footplate.events import model as m
@@ -26,8 +30,10 @@ from footplate.runtime.hub import Hub
 from footplate.runtime.limits import Limits
 from footplate.runtime.paused_queue import PAUSED_CODE
 from footplate.runtime.session import Session
+from footplate.store.chain import ChainCheck
 from footplate.testing.invariants import check_log
 from tests.simulation.clients import FIRST, Asked, Reading, answer_all
+from tests.simulation.disk import finish
 from tests.simulation.engines import AgentKilled
 from tests.simulation.loop import NODE
 from tests.simulation.network import Lost
@@ -274,6 +280,7 @@ def judge(world: World) -> None:
     for asked in world.promises.prompts:
         _judge_prompt(world, asked)
     _judge_answers(world)
+    _judge_audit(world)
     _judge_deeds(world)
     dead = dead_tasks(world)
     if dead:
@@ -331,6 +338,23 @@ def _judge_answers(world: World) -> None:
             world.fail("two_winners", f"{count} answers to {request} were acknowledged")
         if request not in answered and session not in world.promises.deleting:
             world.fail("answer_lost", f"an answer to {request} was acknowledged and is not in the log")
+
+
+def _judge_audit(world: World) -> None:
+    """Each answer of a log, and each that was acknowledged, has exactly one record; the chain holds."""
+    check = ChainCheck()
+    rows = finish(world.machine.disk.memory.audit.read(0, 1_000_000))
+    check.feed(rows)
+    for broken in check.finish():
+        world.fail("audit", broken.text)
+    records = Counter(record.get("target", "") for record in (msgspec.json.decode(row.body) for row in rows))
+    answered = set(world.promises.answers)
+    for log in world.machine.disk.memory._logs.values():
+        events = [stored.envelope().event for stored in log.events]
+        answered.update(event.request for event in events if isinstance(event, m.RequestAnswered))
+    for request in answered:
+        if records[request] != 1:
+            world.fail("audit", f"{records[request]} records of the answer to {request}")
 
 
 def _judge_deeds(world: World) -> None:

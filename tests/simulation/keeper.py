@@ -493,6 +493,9 @@ class SimProcess:
     def stderr_tail(self, limit: int = 0) -> str:
         return ""
 
+    def listen_errors(self, take: Callable[[bytes], None]) -> None:
+        """No simulated agent writes to stderr."""
+
     # ------------------------------------------------------------------------------------------ being kept
 
     def note(self, *, kept: bool | None = None, waiting: bool | None = None, **about: str) -> None:

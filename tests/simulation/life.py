@@ -10,6 +10,7 @@ from contextvars import Context, copy_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from footplate.config.retention import RetentionSettings
 from footplate.config.rules import Rule
 from footplate.config.settings import RuntimeSettings, Settings
 from footplate.errors import StoreBusy, StoreFailed
@@ -110,11 +111,13 @@ class Life:
             resume_at_reset=1,
             reattach_grace_s=plan.grace_s,
         )
+        # Longer than any jump of the clock: the checks compare what clients have with the whole journal.
+        retention = RetentionSettings(journal_days=30.0, connection_days=30.0)
         keepers: Any = SimKeepers(world, self, world.keeper)
         services = Services(
             self.store,
             keepers,
-            settings=Settings(runtime=runtime),
+            settings=Settings(runtime=runtime, retention=retention),
             environ={"HOME": "/nonexistent"},
             data=Path(FILES.name),
             rules=(Rule(tool="*", decision="allow"),) if plan.rules else (Rule(tool="none", decision="ask"),),

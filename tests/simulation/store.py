@@ -14,25 +14,29 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
-from footplate.errors import InvalidValue, StoreBusy, StoreClosed, StoreFailed, StoreFull, WrongEpoch
+from footplate.errors import InvalidValue, StoreBusy, StoreClosed, StoreFailed, StoreFull
 from footplate.events.ids import RequestId, SessionId
 from footplate.events.model import Envelope, SessionState
 from footplate.store.base import BUDGET, LIST_LIMIT, READ_LIMIT, Lines
-from footplate.store.bells import journal_bell, queue_bell, session_bell
+from footplate.store.bells import AUDIT_BELL, journal_bell, queue_bell, session_bell
+from footplate.store.chain import AuditHead, AuditRow
 from footplate.store.follow import follow, follow_pages, wait_for_messages
+from footplate.store.frames import check_lines
 from footplate.store.memory import MemoryStore
 from footplate.store.projection import RequestRow, SessionRow
 from footplate.store.transfer import each
 from footplate.store.values import (
     Document,
     Encoded,
-    Frame,
+    FramePage,
+    FrameQuery,
     JournalPage,
     JournalRow,
     Lease,
     Message,
     Page,
     Put,
+    RawLines,
     RequestFilter,
     Retained,
     RetentionPolicy,
@@ -117,6 +121,7 @@ class SimStore:
         self._closed = False
         self._writer: asyncio.Task[None] | None = None
         self.projections = _Projections(self)
+        self.audit = SimAudit(self)
         self.waiting_reads = 0
 
     failed: StoreFailed | None = None
@@ -201,12 +206,13 @@ class SimStore:
         events: Sequence[Envelope | Encoded],
         *,
         durable: bool = False,
+        audit: Sequence[bytes] = (),
     ) -> int:
         given = tuple(events)
         if not given:
             raise InvalidValue("events", events, "at least one event")
         return await self.write(  # type: ignore[no-any-return]
-            "append", lambda memory: memory.append(session, epoch, expected_seq, given), durable=durable
+            "append", lambda memory: memory.append(session, epoch, expected_seq, given, audit=audit), durable=durable
         )
 
     async def sync(self) -> None:
@@ -236,13 +242,13 @@ class SimStore:
     async def last_seq(self, session: SessionId) -> int:
         return await self.look("last_seq", lambda memory: memory.last_seq(session))
 
-    async def append_frames(self, session: SessionId, frames: Sequence[Frame]) -> None:
-        if session not in self.disk.memory._logs:
-            raise WrongEpoch(session, 0, 0)
-        await self.write("frames", lambda memory: memory.append_frames(session, frames))
+    async def append_frames(self, session: SessionId, chunks: Sequence[RawLines]) -> int:
+        check_lines(chunks)
+        given = tuple(chunks)
+        return await self.write("frames", lambda memory: memory.append_frames(session, given))  # type: ignore[no-any-return]
 
-    async def read_frames(self, session: SessionId, after: int = 0, limit: int = READ_LIMIT) -> list[Frame]:
-        return await self.look("frames", lambda memory: memory.read_frames(session, after, limit))
+    async def read_frames(self, session: SessionId, query: FrameQuery) -> FramePage:
+        return await self.look("frames", lambda memory: memory.read_frames(session, query))
 
     # ------------------------------------------------------------------------------------------ beside
 
@@ -263,8 +269,10 @@ class SimStore:
     async def rebuild_projections(self) -> int:
         return await self.write("rebuild", lambda memory: memory.rebuild_projections())  # type: ignore[no-any-return]
 
-    async def retain(self, policy: RetentionPolicy, budget: int = BUDGET) -> Retained:
-        return await self.write("retain", lambda memory: memory.retain(policy, budget))  # type: ignore[no-any-return]
+    async def retain(
+        self, policy: RetentionPolicy, budget: int = BUDGET, *, record: Callable[[SessionRow], bytes] | None = None
+    ) -> Retained:
+        return await self.write("retain", lambda memory: memory.retain(policy, budget, record=record))  # type: ignore[no-any-return]
 
     async def delete_session(self, session: SessionId) -> bool:
         return await self.write("delete", lambda memory: memory.delete_session(session), durable=True)  # type: ignore[no-any-return]
@@ -322,6 +330,38 @@ class _Projections:
 
     async def unfinished(self, *, after: str | None = None, limit: int = LIST_LIMIT) -> Page[SessionRow]:
         return await self._store.look("rows", lambda memory: memory.projections.unfinished(after=after, limit=limit))
+
+
+class SimAudit:
+    """The audit log on the simulated disk."""
+
+    def __init__(self, store: SimStore) -> None:
+        self._store = store
+
+    async def append(self, records: Sequence[bytes]) -> AuditHead:
+        return await self._store.write("audit", lambda memory: memory.audit.append(records), durable=True)  # type: ignore[no-any-return]
+
+    async def head(self) -> AuditHead:
+        return await self._store.look("audit", lambda memory: memory.audit.head())
+
+    async def wait(self, after: int) -> AuditHead:
+        while True:
+            with self._store.disk.memory._bells.listen(AUDIT_BELL) as bell:
+                head = await self.head()
+                if head.number > after:
+                    await self._store.sync()
+                    return head
+                await bell
+
+    async def read(self, after: int = 0, limit: int = READ_LIMIT) -> list[AuditRow]:
+        few = self._store.weather.page(limit) if limit > 0 else limit
+        return await self._store.look("audit", lambda memory: memory.audit.read(after, few))
+
+    async def find_last(self, before: float) -> AuditRow | None:
+        return await self._store.look("audit", lambda memory: memory.audit.find_last(before))
+
+    async def cut(self, through: int, budget: int = BUDGET) -> int:
+        return await self._store.write("audit", lambda memory: memory.audit.cut(through, budget))  # type: ignore[no-any-return]
 
 
 class SimJournal:

@@ -24,7 +24,15 @@ class SimSurroundings(Surroundings):
 
     def __init__(self, world: World) -> None:
         plan = world.plan
-        super().__init__(Bounds(reader_bytes=plan.buffer_bytes, page_rows=plan.page, sweep_s=plan.sweep_s))
+        super().__init__(
+            Bounds(
+                reader_bytes=plan.buffer_bytes,
+                page_rows=plan.page,
+                sweep_s=plan.sweep_s,
+                housekeeping_first_s=2.0,
+                housekeeping_every_s=5.0,
+            )
+        )
         self._world = world
 
     def time(self) -> float:

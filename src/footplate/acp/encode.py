@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET
 
 from footplate.acp.content import wire_block
-from footplate.acp.encode_choices import MODEL, Choices
+from footplate.acp.encode_choices import EFFORT, MODEL, Choices
 from footplate.acp.encode_tools import ToolEncoder
 from footplate.acp.meta import ClaudeUsageMeta, FootplateMeta, RateLimit, TaskMeta, ToolMeta
 from footplate.acp.profile import Profile
@@ -56,7 +56,7 @@ class Encoder:
 
     def learn(self, view: SessionView) -> None:
         """How the session stands where this reader begins."""
-        self.choices.learn(view.options, mode=view.mode, model=view.model)
+        self.choices.learn(view.options, mode=view.mode, model=view.model, effort=view.effort)
         self._cost = view.meter.cost_usd if view.meter.cost_usd is not None else view.usage.cost_usd
         self._used, self._size = view.meter.used, view.meter.size
         self._prompts = {waiting.id: waiting.content for waiting in view.queue}
@@ -98,6 +98,8 @@ class Encoder:
                 return self.choices.mode_changed(event.mode)
             case m.ModelChanged():
                 return self.choices.chosen(MODEL, event.model)
+            case m.EffortChanged():
+                return self.choices.chosen(EFFORT, event.effort)
             case m.ConfigChanged():
                 return self.choices.changed(event.options)
             case m.CommandsChanged():

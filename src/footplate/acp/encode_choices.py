@@ -31,7 +31,7 @@ class Choices:
         self.options: tuple[ConfigOption, ...] = ()
         self.mode = ""
 
-    def learn(self, options: tuple[ConfigOption, ...], *, mode: str = "", model: str = "") -> None:
+    def learn(self, options: tuple[ConfigOption, ...], *, mode: str = "", model: str = "", effort: str = "") -> None:
         """How things stand; what is empty is not known."""
         self.options = options
         self.mode = mode or self._value(MODE)
@@ -39,6 +39,8 @@ class Choices:
             self._set(MODE, mode)
         if model:
             self._set(MODEL, model)
+        if effort:
+            self._set(EFFORT, effort)
 
     def changed(self, options: tuple[ConfigOption, ...]) -> list[SessionUpdate]:
         """The engine told all its options."""

@@ -30,6 +30,7 @@ from footplate.acp.wire import Wire
 from footplate.events.ids import SessionId
 from footplate.events.requests import Allow, Answer, Choose, Decline, Deny, OptionKind, Reply, Request
 from footplate.events.tools import Question
+from footplate.events.visible import show_hidden, show_line
 
 PERMISSION: Final = "session/request_permission"
 ELICITATION: Final = "elicitation/create"
@@ -144,12 +145,12 @@ def take(session: SessionId, asked: Asked, result: msgspec.Raw, tools: ToolEncod
 def _options(request: Request) -> tuple[PermissionOption, ...]:
     """The engine's own options, and an "always" of ours where it has none: we keep the rule for the session."""
     options = [
-        PermissionOption(option_id=option.id, name=option.label, kind=KINDS[option.kind])
+        PermissionOption(option_id=option.id, name=show_line(option.label), kind=KINDS[option.kind])
         for option in request.options
         if option.kind in KINDS
     ]
     if request.kind == "permission" and not any(option.kind == "allow_always" for option in options):
-        what = request.tool or "this"
+        what = show_line(request.tool) or "this"
         always = PermissionOption(
             option_id=SESSION_RULE, name=f"Allow {what} like this for the session", kind="allow_always"
         )
@@ -174,7 +175,7 @@ def _form(session: SessionId, request: Request) -> CreateElicitationRequest:
             fields[f"question_{index}{CUSTOM}"] = ElicitationPropertySchema(
                 type="string", title="Other", description="An answer in your own words, instead of a choice (optional)."
             )
-    message = request.questions[0].text if alone else request.title or "The agent has questions."
+    message = show_hidden(request.questions[0].text if alone else request.title) or "The agent has questions."
     return CreateElicitationRequest(
         mode="form",
         message=message,
@@ -185,12 +186,14 @@ def _form(session: SessionId, request: Request) -> CreateElicitationRequest:
 
 
 def _field(question: Question, *, alone: bool) -> ElicitationPropertySchema:
-    title = question.header or None
-    words = None if alone else question.text
+    title = show_line(question.header) or None
+    words = None if alone else show_hidden(question.text)
     if not question.choices:
         return ElicitationPropertySchema(type="string", title=title, description=words)
     choices = tuple(
-        EnumOption(const=choice.label, title=choice.label, description=choice.description or None)
+        EnumOption(
+            const=choice.label, title=show_line(choice.label), description=show_hidden(choice.description) or None
+        )
         for choice in question.choices
     )
     if question.multiple:
@@ -256,14 +259,14 @@ def _ask_choice(
     """One question as a permission request: an option per choice."""
     question = request.questions[index]
     options = [
-        PermissionOption(option_id=f"choice-{place}", name=choice.label, kind="allow_once")
+        PermissionOption(option_id=f"choice-{place}", name=show_line(choice.label), kind="allow_once")
         for place, choice in enumerate(question.choices)
     ]
     options += [
         PermissionOption(option_id=IN_CHAT, name="Answer in my next message", kind="reject_once"),
         PermissionOption(option_id=SKIP, name="Skip", kind="reject_once"),
     ]
-    call = msgspec.structs.replace(tools.asked(request), title=question.text)
+    call = msgspec.structs.replace(tools.asked(request), title=show_hidden(question.text))
     params = RequestPermissionRequest(session_id=session, tool_call=call, options=tuple(options))
     return Asked(request=request, method=PERMISSION, params=params, question=index, answers=answers)
 

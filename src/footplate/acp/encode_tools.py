@@ -25,6 +25,7 @@ from footplate.acp.tool_responses import ToolResponses
 from footplate.events.base import OptionalRaw
 from footplate.events.content import ContentBlock, DiffBlock, TerminalBlock, text_of
 from footplate.events.ids import ToolCallId
+from footplate.events.inputs import split_input
 from footplate.events.model import ToolEnded, ToolStarted, ToolUpdated
 from footplate.events.requests import Request
 from footplate.events.tools import (
@@ -40,6 +41,7 @@ from footplate.events.tools import (
     ToolDetail,
     ToolKind,
 )
+from footplate.events.visible import show_hidden
 
 KINDS: Final[dict[ToolKind, str]] = {
     "command": "execute",
@@ -98,7 +100,7 @@ class ToolEncoder:
                 name=event.name,
                 kind=_kind(event.kind, event.detail),
                 status="in_progress" if shown.running else "pending",
-                content=_raws(self._preview(shown)),
+                content=_raws(self._preview(shown, shown.detail)),
                 locations=_locations(event.detail) or None,
                 raw_input=event.input,
                 meta=self._meta(shown, begins=True),
@@ -121,7 +123,7 @@ class ToolEncoder:
                 tool_call_id=event.call,
                 title=_title(event.title, event.detail) or None,
                 status="in_progress" if begins else None,
-                content=_raws(self._preview(shown)) if event.detail is not None else None,
+                content=_raws(self._preview(shown, shown.detail)) if event.detail is not None else None,
                 locations=(_locations(event.detail) or None) if event.detail is not None else None,
                 raw_input=event.input,
                 meta=self._meta(shown, output=output, elapsed_s=event.elapsed_s, begins=event.detail is not None),
@@ -150,21 +152,19 @@ class ToolEncoder:
     def asked(self, request: Request) -> ToolCallUpdate:
         """The call that a request is about, whole: a client need not have seen it before."""
         shown = self._open.get(request.call) if request.call is not None else None
-        kind: ToolKind = shown.event.kind if shown else ("plan" if request.kind == "plan" else "other")
-        detail = shown.detail if shown else None
-        content = [_text(request.plan)] if request.plan else (self._preview(shown) if shown else [])
-        if shown is None and request.description:
-            content.append(_text(request.description))
+        detail = request.detail or (shown.detail if shown else None)
+        kind: ToolKind = shown.event.kind if shown else _asked_kind(request)
+        title = self._asked_title(request, shown, detail)
         paths = _locations(detail)
         if not paths and request.blocked_path:
             paths = (ToolCallLocation(path=request.blocked_path),)
         return ToolCallUpdate(
             tool_call_id=request.call or request.id,
-            title=APPROVE if request.kind == "plan" else self._asked_title(request, shown),
+            title=APPROVE if request.kind == "plan" else title,
             name=request.tool or None,
             kind=_kind(kind, detail),
             status="pending",
-            content=_raws(content),
+            content=_raws(self._asked_content(request, shown, detail, title)),
             locations=paths or None,
             raw_input=request.input if request.input is not None else (shown.input if shown else None),
             meta=self._meta(shown) if shown else None,
@@ -176,32 +176,44 @@ class ToolEncoder:
 
     # ------------------------------------------------------------------------------------------- inside
 
-    def _asked_title(self, request: Request, shown: Shown | None) -> str:
-        return _title(request.title or (shown.title if shown else ""), shown.detail if shown else None) or request.tool
+    def _asked_title(self, request: Request, shown: Shown | None, detail: ToolDetail | None) -> str:
+        title = request.title or (shown.title if shown else "")
+        return _title(title, detail) or show_hidden(request.tool)
+
+    def _asked_content(
+        self, request: Request, shown: Shown | None, detail: ToolDetail | None, title: str
+    ) -> list[Item]:
+        """All that a person must see: clients draw the title and the content, few of them the raw input."""
+        if request.kind == "plan":
+            return [_text(show_hidden(request.plan))] if request.plan else []
+        if request.kind == "question":
+            return self._preview(shown, detail) if shown else []
+        content = self._preview(shown, detail) if shown else _changes(detail)
+        if request.description and not any(item == _text(show_hidden(request.description)) for item in content):
+            content.append(_text(show_hidden(request.description)))
+        return [*content, *_inputs(request, title)]
 
     def _has_terminal(self, shown: Shown) -> bool:
         return self._profile.terminals and shown.event.kind == "command"
 
-    def _preview(self, shown: Shown) -> list[Item]:
+    def _preview(self, shown: Shown, detail: ToolDetail | None) -> list[Item]:
         """What a call shows before it has a result."""
         if self._has_terminal(shown):
             return [Terminal(terminal_id=shown.event.call)]
-        match shown.detail:
+        match detail:
             case CommandDetail(description=text) | SubagentDetail(prompt=text) | PlanDetail(plan=text) if text:
-                return [_text(text)]
-            case FileChangeDetail(changes=changes):
-                return [diff for change in changes for diff in _diffs(change)]
+                return [_text(show_hidden(text))]
             case QuestionDetail(questions=questions):
-                return [_text(question.text) for question in questions]
+                return [_text(show_hidden(question.text)) for question in questions]
             case _:
-                return []
+                return _changes(detail)
 
     def _result(self, shown: Shown, event: ToolEnded) -> list[Item] | None:
         """What a call shows at its end; None leaves what it showed before."""
         if self._has_terminal(shown):
             return [Terminal(terminal_id=event.call)]
         if event.ok and isinstance(shown.detail, FileChangeDetail):
-            diffs: list[Item] = [diff for change in shown.detail.changes for diff in _diffs(change)]
+            diffs = _changes(shown.detail)
             if diffs:
                 return diffs
         if event.ok and isinstance(shown.detail, PlanDetail) and shown.detail.plan:
@@ -262,14 +274,50 @@ def _kind(kind: ToolKind, detail: ToolDetail | None) -> str:
     return KINDS.get(kind, "other")
 
 
+def _asked_kind(request: Request) -> ToolKind:
+    match request.detail:
+        case CommandDetail():
+            return "command"
+        case FileChangeDetail():
+            return "file_change"
+        case _:
+            return "plan" if request.kind == "plan" else "other"
+
+
+def _changes(detail: ToolDetail | None) -> list[Item]:
+    """Diffs are exact: clients compare them with files, and mark hidden characters themselves."""
+    changes = detail.changes if isinstance(detail, FileChangeDetail) else ()
+    return [diff for change in changes for diff in _diffs(change)]
+
+
+def _inputs(request: Request, title: str) -> list[Item]:
+    """The command where the title does not tell it all, and every field that no other part shows."""
+    parts = split_input(request)
+    command = show_hidden(parts.command)
+    items = [_text(_fence(command, "console"))] if command and command != title else []
+    for field in parts.fields:
+        text = show_hidden(field.text)
+        items.append(_text(f"{show_hidden(field.name)}: {text}" if _is_short(text) else _titled(field.name, text)))
+    return items
+
+
+def _is_short(text: str) -> bool:
+    return len(text) <= 80 and "\n" not in text and "`" not in text
+
+
+def _titled(name: str, text: str) -> str:
+    return f"{show_hidden(name)}:\n{_fence(text, '')}"
+
+
 def _title(title: str, detail: ToolDetail | None) -> str:
-    """What the call is about; of files also what is done to them, of questions the first."""
+    """What the call is about, visible; of files also what is done to them, of questions the first."""
+    title = show_hidden(title)
     match detail:
         case FileChangeDetail(changes=(change, *_)) if title:
             whole = change.kind == "update" and change.old_text is None and change.new_text is not None
             return f"{VERBS['add' if whole else change.kind]} {title}"
         case QuestionDetail(questions=(question, *_)):
-            return question.text
+            return show_hidden(question.text)
         case _:
             return title
 

@@ -38,6 +38,8 @@ from footplate.tasks import spawn
 log = logging.getLogger(__name__)
 HANDLING_S: Final = 5.0
 """How long what was just heard may take when the bridge stops."""
+TIDY_S: Final = 3600.0
+"""How often messages that are old and done are deleted from the outbox."""
 
 
 class Bridge:
@@ -73,6 +75,7 @@ async def open_bridge(service: Service, settings: Settings, line: Line) -> Async
         outbox = await stack.enter_async_context(
             Outbox.open(transport, services.store, account_of(transport), services.surroundings)
         )
+        stack.callback(services.housekeeping.add(f"outbox of {line.section}", outbox.tidy, every_s=TIDY_S))
         stack.push_async_callback(outbox.drain, line.select(settings).drain_s)
         drafts = Drafts(transport, services.surroundings)
         stack.push_async_callback(drafts.close)

@@ -13,9 +13,19 @@ UNKNOWN: Final = re.compile(r"unknown field `([^`]+)`(?: - at `\$([^`]*)`)?")
 STEP: Final = re.compile(r"\.([a-z0-9_]+)|\[[^\]]*\]")
 
 
-def advise(shape: type, problem: str) -> str:
-    """What to do about a problem that msgspec told of a value of that shape."""
-    match = UNKNOWN.search(problem)
+class BadSetting(ValueError):
+    """A value that a section refuses in its `__post_init__`, with the advice that is shown after the problem."""
+
+    def __init__(self, problem: str, advice: str) -> None:
+        self.advice = advice
+        super().__init__(problem)
+
+
+def advise(shape: type, problem: msgspec.ValidationError) -> str:
+    """Advice for a problem that msgspec found in a value of that shape."""
+    if isinstance(problem.__cause__, BadSetting):
+        return problem.__cause__.advice
+    match = UNKNOWN.search(str(problem))
     if match is None:
         return "mend the value"
     known = [field.encode_name for field in msgspec.structs.fields(shape_at(shape, match[2] or ""))]

@@ -10,6 +10,7 @@ import msgspec
 
 from footplate.config.advice import nearest
 from footplate.config.places import settings_file
+from footplate.config.projects import ENGINES
 from footplate.config.settings import PREFIX, Section, Settings, read_table
 from footplate.errors import ConfigError
 
@@ -60,6 +61,8 @@ def find_setting(settings: Settings, key: str) -> object:
 
 
 def _unknown(key: str, part: str, place: object, above: list[str]) -> ConfigError:
+    if not above and part in ENGINES:
+        return ConfigError(key, "there is no such setting", f"did you mean 'engines.{key}'?")
     known = [str(name) for name in place] if isinstance(place, Mapping) else []
     close = nearest(part, known)
     if close:

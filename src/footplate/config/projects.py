@@ -16,6 +16,7 @@ COMMANDS: Final = frozenset(
         "agents",
         "api",
         "attach",
+        "audit",
         "chat",
         "completions",
         "config",

@@ -15,21 +15,24 @@ import msgspec
 from msgspec import Meta
 
 from footplate.config.acp import AcpAgentSettings, AcpSettings
-from footplate.config.advice import advise
+from footplate.config.advice import BadSetting, advise
 from footplate.config.agents import AgentsSettings
 from footplate.config.chat import TransportSettings
 from footplate.config.machine import FilesSettings, ProcessesSettings
 from footplate.config.notify import Hook
 from footplate.config.otel import OtelSettings
 from footplate.config.places import settings_file
-from footplate.config.projects import ProjectSettings, alias_problem
+from footplate.config.projects import ENGINES, ProjectSettings, alias_problem
 from footplate.config.push import PushSettings
 from footplate.config.references import resolve
+from footplate.config.retention import RetentionSettings
 from footplate.config.rules import Rule
 from footplate.config.telegram import TelegramSettings
 from footplate.errors import ConfigError
 
 PREFIX = "FOOTPLATE__"
+ENGINE_PLUGINS = "footplate.engines"
+"""The entry-point group of third-party engines; each names a factory, see `engines.catalog`."""
 
 Section = dict[str, object]
 T = TypeVar("T")
@@ -92,7 +95,15 @@ class HttpSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         ),
     ] = 600.0
     log: Annotated[Literal["logfmt", "json"], Meta(description="the form of log lines")] = "logfmt"
-    opencode: Annotated[bool, Meta(description="the OpenCode-compatible surface; not there yet")] = False
+    opencode: Annotated[
+        bool, Meta(description="must be false: reserved for an OpenCode-compatible surface, which does not exist yet")
+    ] = False
+
+    def __post_init__(self) -> None:
+        """Refuse a switch that would have no effect."""
+        if self.opencode:
+            problem = "`opencode = true` in [http]: the OpenCode-compatible surface does not exist yet"
+            raise BadSetting(problem, "remove it or write `opencode = false`")
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -104,6 +115,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ] = ()
     runtime: Annotated[RuntimeSettings, Meta(description="`[runtime]`, see below")] = RuntimeSettings()
     http: Annotated[HttpSettings, Meta(description="`[http]`, see below")] = HttpSettings()
+    retention: Annotated[RetentionSettings, Meta(description="`[retention]`, see below")] = RetentionSettings()
     notify: Annotated[
         tuple[Hook, ...], Meta(description="whom to tell when a session needs you, finished, failed: `[[notify]]`")
     ] = ()
@@ -164,6 +176,7 @@ class CommonSettings(msgspec.Struct, frozen=True, kw_only=True):
     open_files: Annotated[int | None, Meta(description="how many files each process of an agent may open")] = None
 
 
+SECTIONS = frozenset(field.name for field in msgspec.structs.fields(Settings))
 COMMON = frozenset(field.name for field in msgspec.structs.fields(CommonSettings))
 
 
@@ -185,7 +198,24 @@ def load_settings(environ: Mapping[str, str]) -> Settings:
         if name.startswith(PREFIX):
             _override(table, name, value)
     resolved = {key: resolve(value, environ, where=key) for key, value in table.items()}
-    return read_section(Settings, resolved, where=str(path))
+    return read_settings(resolved, where=str(path))
+
+
+def read_settings(table: Mapping[str, object], *, where: str) -> Settings:
+    """The whole table as settings; the section of an engine at the top level gets an error that names its place."""
+    unknown = [name for name in table if name not in SECTIONS]
+    for name in unknown:
+        if name in known_engines(table.get("acp_agents")):
+            raise ConfigError(where, f"unknown section [{name}]", f"settings of an engine belong in [engines.{name}]")
+    return read_section(Settings, table, where=where)
+
+
+def known_engines(acp_agents: object) -> set[str]:
+    """Every name that may stand in `[engines.NAME]`. Reads package metadata, so only an error path calls it."""
+    from importlib.metadata import entry_points  # noqa: PLC0415  (3 MB that no other path needs)
+
+    commands = acp_agents if isinstance(acp_agents, Mapping) else {}
+    return {*ENGINES, *commands, *entry_points(group=ENGINE_PLUGINS).names}
 
 
 def read_section(shape: type[T], table: Mapping[str, object], *, where: str) -> T:
@@ -193,7 +223,7 @@ def read_section(shape: type[T], table: Mapping[str, object], *, where: str) -> 
     try:
         return msgspec.convert(table, shape)
     except msgspec.ValidationError as problem:
-        raise ConfigError(where, str(problem), advise(shape, str(problem))) from problem
+        raise ConfigError(where, str(problem), advise(shape, problem)) from problem
 
 
 def read_table(path: Path, *, required: bool) -> Section:

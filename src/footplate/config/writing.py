@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from footplate.config.references import stand_in
-from footplate.config.settings import Settings, read_section
+from footplate.config.settings import Settings, read_settings
 from footplate.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def check_text(path: Path, text: str) -> Settings:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
         raise ConfigError(str(path), f"not TOML: {problem}", "mend that line") from problem
-    return read_section(Settings, {key: stand_in(value) for key, value in table.items()}, where=str(path))
+    return read_settings({key: stand_in(value) for key, value in table.items()}, where=str(path))
 
 
 def replace_text(path: Path, text: str) -> None:

@@ -51,6 +51,8 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     chooses_session_id: bool = False
     modes: tuple[str, ...] = ()
     efforts: tuple[str, ...] = ()
+    effort_tokens: bool = False
+    """An effort can also be a number: of tokens to think with."""
 
 
 class Installed(msgspec.Struct, frozen=True, kw_only=True):
@@ -222,7 +224,8 @@ class Reaction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What a conversation makes of an input: events for the log, and bytes (whole lines) for the agent's stdin.
 
     `replies` answer commands and queries; they wait behind no event. `calls` are for handlers of ours, whose results go
-    to `Asking.reply`; the agent no longer waits for those named in `dropped`.
+    to `Asking.reply`; the agent no longer waits for those named in `dropped`. `fatal` says why the process must be
+    ended: nothing that it writes from here on belongs to the conversation.
     """
 
     events: list[Event] = []
@@ -230,6 +233,7 @@ class Reaction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     replies: tuple[Reply, ...] = ()
     calls: tuple[HostCall, ...] = ()
     dropped: tuple[str, ...] = ()
+    fatal: str = ""
 
 
 class Conversation(Protocol):
@@ -349,12 +353,21 @@ class Described(Protocol):
         ...
 
     def choices(self, environ: Mapping[str, str]) -> tuple[ConfigOption, ...]:
-        """Models, modes and efforts that work here."""
+        """Models, modes and efforts; modes that `ChecksStart` refuses are left out by the caller."""
         ...
 
     @property
     def needs_login(self) -> bool:
         """Whether it can do nothing without a credential."""
+        ...
+
+
+@runtime_checkable
+class ChecksStart(Protocol):
+    """An engine that knows, without starting its agent, some of what the agent refuses at its start."""
+
+    def check_start(self, options: Options, environ: Mapping[str, str]) -> None:
+        """Raise `EngineRefused` or `RequestError` with the agent's own reason. Changes nothing."""
         ...
 
 

@@ -7,16 +7,13 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from footplate.config.settings import Settings, own_section
+from footplate.config.settings import ENGINE_PLUGINS, Settings, own_section
 from footplate.engines.base import Engine
 from footplate.errors import UnknownEngine
 from footplate.events.base import ResumeToken
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
-
-GROUP = "footplate.engines"
-"""The entry-point group of third-party engines; each names a factory as below."""
 
 Factory = Callable[[Mapping[str, object]], Engine]
 """Makes an engine from its section of the settings. Raises `ConfigError` for a section it cannot use."""
@@ -38,7 +35,7 @@ def _plugins() -> Mapping[str, EntryPoint]:
     """Looked up once: it reads the metadata of every package, and what is installed is so before we start."""
     from importlib.metadata import entry_points  # noqa: PLC0415  (3 MB that a built-in engine does not need)
 
-    return {point.name: point for point in entry_points(group=GROUP)}
+    return {point.name: point for point in entry_points(group=ENGINE_PLUGINS)}
 
 
 def engine_names(settings: Settings = NO_SETTINGS) -> tuple[str, ...]:

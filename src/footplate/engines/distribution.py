@@ -62,7 +62,8 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     `program` is its name on the PATH, `args` make it speak its `wire`. `ways` are tried in their order, the first that
     fits the machine. `node` is the oldest Node that it runs on, `needs` are other programs it cannot do without (each
     with how to get it), `keys` the variables of which any one logs it in, `logins` the files in the home that it leaves
-    when a person has logged in, `login` how that is done. `passed` are globs of variables that reach it.
+    when a person has logged in, `login` how that is done. `passed` are globs of variables that reach it. `commands`
+    install it without Footplate, as its maker says; `first_run` is what to do after that.
     """
 
     id: str
@@ -79,12 +80,21 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     keys: tuple[str, ...] = ()
     logins: tuple[str, ...] = ()
     login: str = ""
+    commands: tuple[str, ...] = ()
+    first_run: str = ""
     oldest: tuple[int, ...] = ()
     """The oldest version that was tried."""
 
     passed: tuple[str, ...] = ()
     source: str = "built-in"
     """Where we know it from: `built-in`, or the address of a registry."""
+
+
+def install_advice(offer: Offer) -> str:
+    """How to install an agent: by Footplate, by the commands of its maker, and what to do after that."""
+    ways = [f"`{command}`" for command in (f"footplate agents install {offer.id}", *offer.commands)]
+    listed = f"{', '.join(ways[:-1])} or {ways[-1]}" if len(ways) > 1 else ways[0]
+    return f"run {listed}" + (f", then {offer.first_run}" if offer.first_run else "")
 
 
 def machine_platform() -> str:

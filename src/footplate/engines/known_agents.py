@@ -44,7 +44,13 @@ OFFERS: Final = (
             ),
         ),
         keys=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
-        login="run `claude` once and log in, or set ANTHROPIC_API_KEY",
+        login="run `claude` once to log in, or set ANTHROPIC_API_KEY",
+        commands=(
+            "curl -fsSL https://claude.ai/install.sh | bash",
+            "brew install --cask claude-code",
+            "npm install -g @anthropic-ai/claude-code",
+        ),
+        first_run="run `claude` once to log in",
         oldest=(2, 1, 197),
     ),
     Offer(
@@ -60,6 +66,7 @@ OFFERS: Final = (
         keys=("OPENAI_API_KEY", "CODEX_API_KEY"),
         logins=(".codex/auth.json",),
         login="run `codex login`, or set OPENAI_API_KEY",
+        commands=("npm install -g @openai/codex",),
         oldest=(0, 166, 0),
         passed=("OPENAI_*", "CODEX_*"),
     ),
@@ -192,3 +199,6 @@ OFFERS: Final = (
         passed=("AMP_*",),
     ),
 )
+
+KNOWN: Final = {offer.id: offer for offer in OFFERS}
+"""The same by id."""

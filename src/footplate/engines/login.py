@@ -30,6 +30,22 @@ class Gateway(msgspec.Struct, frozen=True, kw_only=True):
     region: str = ""
 
 
+class ProviderAccess(msgspec.Struct, frozen=True, kw_only=True):
+    """How to call a provider's API: its address, and the headers that log in. Never shown and never logged."""
+
+    base_url: str
+    headers: Mapping[str, str]
+
+
+@runtime_checkable
+class ReachesProvider(Protocol):
+    """An engine that knows with which credential its agent calls the provider."""
+
+    def provider_access(self, environ: Mapping[str, str]) -> ProviderAccess | None:
+        """With the credential of a session; None without one. Raises `FootplateError` for one that is of no use."""
+        ...
+
+
 class Account(msgspec.Struct, frozen=True, kw_only=True):
     """Who pays, as far as may be shown."""
 

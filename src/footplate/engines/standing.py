@@ -61,7 +61,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     neither, and is given none. `taken` are the prompts of all turns, `said` those that stand in the log as messages: an
     echo of one is no news. `past_calls` ended in earlier turns: an agent that tells one again tells nothing new.
     `answer` is the text of the last message, which may turn out to be the turn's answer. `cost_usd` is what a
-    living process had cost when its last turn ended.
+    living process had cost when its last turn ended. `commands` are the slash commands among the prompts in `waiting`:
+    one may begin another conversation.
     """
 
     living: bool = False
@@ -71,6 +72,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     taken: tuple[PromptId, ...] = ()
     said: tuple[PromptId, ...] = ()
     waiting: tuple[PromptId, ...] = ()
+    commands: tuple[str, ...] = ()
     calls: tuple[StandingCall, ...] = ()
     past_calls: tuple[ToolCallId, ...] = ()
     tasks: tuple[StandingTask, ...] = ()

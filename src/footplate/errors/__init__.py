@@ -6,6 +6,7 @@
     │   ├── UnknownEngine         no engine of that name
     │   ├── UnknownSession        no session of that id
     │   │   └── UnknownEntry        no entry of that name in a folder's config
+    │   ├── SessionExists         there is a session of that id already
     │   ├── SessionBusy           another writer holds the engine's session
     │   ├── SessionOver           the session is closed
     │   ├── SessionFailed         the session failed, or the service is stopping
@@ -163,6 +164,7 @@ from footplate.errors.request import (
     RequestError,
     Retired,
     SessionBusy,
+    SessionExists,
     SessionFailed,
     SessionOver,
     SwitchedOff,
@@ -254,6 +256,7 @@ __all__ = [
     "ServiceFailed",
     "ServiceUnreachable",
     "SessionBusy",
+    "SessionExists",
     "SessionFailed",
     "SessionOver",
     "SpawnFailed",

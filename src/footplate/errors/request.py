@@ -210,6 +210,18 @@ class Conflict(RequestError):
     status: ClassVar[int] = 409
 
 
+class SessionExists(RequestError):
+    """A session of that id is there already."""
+
+    code: ClassVar[str] = "session_already_exists"
+    title: ClassVar[str] = "Session already exists"
+    status: ClassVar[int] = 409
+
+    def __init__(self, session: str) -> None:
+        self.session = session
+        super().__init__(f"there is a session {session!r} already; resume it, or choose another id")
+
+
 class Retired(RequestError):
     """A path of the past; the message says what to use."""
 

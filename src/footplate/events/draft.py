@@ -190,6 +190,12 @@ class Draft:
         if self.queue and prompts:
             self.queue = [waiting for waiting in self.queue if waiting.id not in prompts]
 
+    def take_queued(self, prompts: tuple[PromptId, ...]) -> tuple[QueuedPrompt, ...]:
+        """Remove these prompts from the queue and return those that were in it."""
+        taken = tuple(waiting for waiting in self.queue if waiting.id in prompts)
+        self.leave_queue(prompts)
+        return taken
+
     def close_request(self, held: RequestView) -> None:
         """Move a request to those that ended."""
         self.requests.pop(held.request.id, None)

@@ -62,6 +62,7 @@ class SessionOpened(EventBase, frozen=True, kw_only=True):
     title: str = ""
     model: str = ""
     mode: str = ""
+    effort: str = ""
     resumed: ResumeToken | None = None
     forked_from: SessionId | None = None
 
@@ -127,6 +128,12 @@ class ModelChanged(EventBase, frozen=True, kw_only=True):
 
     model: str
     fallback_from: str = ""
+
+
+class EffortChanged(EventBase, frozen=True, kw_only=True):
+    """The effort that was set for the session: each further process of the agent is started with it."""
+
+    effort: str
 
 
 class ConfigValue(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -525,13 +532,17 @@ class FilesRewound(EventBase, frozen=True, kw_only=True):
 
 
 class Notice(EventBase, frozen=True, kw_only=True):
-    """Something worth telling that is none of the above: a retry, a hook, a warning of the engine or of ours."""
+    """Something worth telling that is none of the above: a retry, a hook, a warning of the engine or of ours.
+
+    With `calls` the text is a summary of these tool calls, most of which have ended; the view shows it with them.
+    """
 
     level: Level
     text: str
     code: str = ""
     detail: str = ""
     call: ToolCallId | None = None
+    calls: tuple[ToolCallId, ...] = ()
 
 
 class Unparsed(EventBase, frozen=True, kw_only=True):
@@ -549,6 +560,7 @@ Event = (
     | StateChanged
     | ModeChanged
     | ModelChanged
+    | EffortChanged
     | ConfigChanged
     | CommandsChanged
     | TitleChanged

@@ -49,6 +49,7 @@ _TABLE: dict[type, _Handler] = dict(
         _on(m.StateChanged, session.state_changed),
         _on(m.ModeChanged, session.mode_changed),
         _on(m.ModelChanged, session.model_changed),
+        _on(m.EffortChanged, session.effort_changed),
         _on(m.ConfigChanged, session.config_changed),
         _on(m.CommandsChanged, session.commands_changed),
         _on(m.TitleChanged, session.title_changed),

@@ -18,6 +18,7 @@ from footplate.events.view import (
     NoticeItem,
     QueuedPrompt,
     RewindItem,
+    ToolItem,
 )
 
 
@@ -31,6 +32,7 @@ def session_opened(draft: Draft, event: m.SessionOpened, at: Stamp) -> None:
         title=event.title,
         model=event.model,
         mode=event.mode,
+        effort=event.effort,
         resume=event.resumed,
         forked_from=event.forked_from,
     )
@@ -78,6 +80,10 @@ def mode_changed(draft: Draft, event: m.ModeChanged, _at: Stamp) -> None:
 
 def model_changed(draft: Draft, event: m.ModelChanged, _at: Stamp) -> None:
     draft.facts = replace(draft.facts, model=event.model)
+
+
+def effort_changed(draft: Draft, event: m.EffortChanged, _at: Stamp) -> None:
+    draft.facts = replace(draft.facts, effort=event.effort)
 
 
 def config_changed(draft: Draft, event: m.ConfigChanged, _at: Stamp) -> None:
@@ -201,6 +207,12 @@ def _tell(
 
 
 def notice(draft: Draft, event: m.Notice, at: Stamp) -> None:
+    """A summary of calls is stored as their note; without any of them in the view it is an item of its own."""
+    items = [item for item in (draft.item(ToolItem, call) for call in event.calls) if item is not None]
+    for item in items:
+        draft.put(replace(item, note="; ".join(filter(None, (item.note, event.text)))))
+    if items:
+        return
     _tell(draft, at, level=event.level, text=event.text, code=event.code, detail=event.detail, call=event.call)
 
 

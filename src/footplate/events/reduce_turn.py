@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from footplate.events import model as m
 from footplate.events.draft import Draft, Stamp
+from footplate.events.ids import PromptId, TurnId
 from footplate.events.requests import RequestState
 from footplate.events.usage import Usage
 from footplate.events.view import (
@@ -24,18 +25,25 @@ from footplate.events.view import (
 
 
 def turn_started(draft: Draft, event: m.TurnStarted, at: Stamp) -> None:
-    draft.turns[event.turn] = TurnView(id=event.turn, started_at=at.time, prompts=event.prompts, origin=event.origin)
+    draft.turns[event.turn] = TurnView(
+        id=event.turn,
+        started_at=at.time,
+        prompts=event.prompts,
+        unconfirmed=draft.take_queued(event.prompts),
+        origin=event.origin,
+    )
     draft.facts = replace(draft.facts, turn=event.turn)
-    draft.leave_queue(event.prompts)
     draft.accepted.update(event.prompts)
 
 
 def prompt_steered(draft: Draft, event: m.PromptSteered, _at: Stamp) -> None:
     """The prompt belongs to the turn that runs from here on."""
-    draft.leave_queue((event.prompt,))
+    taken = draft.take_queued((event.prompt,))
     running = draft.turns.get(draft.facts.turn) if draft.facts.turn is not None else None
     if running is not None and event.prompt not in running.prompts:
-        draft.turns[running.id] = replace(running, prompts=(*running.prompts, event.prompt))
+        draft.turns[running.id] = replace(
+            running, prompts=(*running.prompts, event.prompt), unconfirmed=(*running.unconfirmed, *taken)
+        )
 
 
 def turn_ended(draft: Draft, event: m.TurnEnded, at: Stamp) -> None:
@@ -43,9 +51,11 @@ def turn_ended(draft: Draft, event: m.TurnEnded, at: Stamp) -> None:
     before = draft.turns.get(event.turn) or TurnView(id=event.turn, started_at=at.time)
     if before.ok is not None:
         return
+    taken = draft.take_queued(event.prompts)
     draft.turns[event.turn] = replace(
         before,
         prompts=event.prompts or before.prompts,
+        unconfirmed=() if event.ok else (*before.unconfirmed, *taken),
         origin=event.origin or before.origin,
         ok=event.ok,
         answer=event.answer,
@@ -63,7 +73,6 @@ def turn_ended(draft: Draft, event: m.TurnEnded, at: Stamp) -> None:
         resume=event.resume or draft.facts.resume,
         usage=_add(draft.facts.usage, event.usage or Usage()),
     )
-    draft.leave_queue(event.prompts)
     draft.drop_live(main_only=True)
 
 
@@ -100,6 +109,14 @@ def user_message(draft: Draft, event: m.UserMessage, at: Stamp) -> None:
     )
     if event.prompt is not None:
         draft.leave_queue((event.prompt,))
+        _confirm(draft, event.prompt, draft.turn_of(at))
+
+
+def _confirm(draft: Draft, prompt: PromptId, turn: TurnId | None) -> None:
+    held = draft.turns.get(turn) if turn is not None else None
+    if held is not None and held.unconfirmed:
+        left = tuple(each for each in held.unconfirmed if each.id != prompt)
+        draft.turns[held.id] = replace(held, unconfirmed=left)
 
 
 def message_delta(draft: Draft, event: m.MessageDelta, _at: Stamp) -> None:

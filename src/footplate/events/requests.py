@@ -8,7 +8,7 @@ import msgspec
 
 from footplate.events.base import OptionalRaw
 from footplate.events.ids import RequestId, ToolCallId
-from footplate.events.tools import Question
+from footplate.events.tools import Question, ToolDetail
 
 RequestKind = Literal["permission", "question", "plan"]
 RequestState = Literal["open", "answered", "applied", "rejected", "withdrawn", "unanswered"]
@@ -78,6 +78,9 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=
     reason_type: str = ""
     blocked_path: str = ""
     input: OptionalRaw = None
+    detail: ToolDetail | None = None
+    """What the call does, typed: the whole change of files or the command. `input` is the engine's own form of it."""
+
     options: tuple[RequestOption, ...] = ()
     suggestions: tuple[Suggestion, ...] = ()
     questions: tuple[Question, ...] = ()

@@ -134,11 +134,12 @@ class SessionNote(DetailBase, frozen=True, kw_only=True, tag="session"):
 
 
 class TextNote(DetailBase, frozen=True, kw_only=True, tag="text"):
-    """Something told in words; `code` is stable, `call_id` the tool call it is about."""
+    """Something told in words; `code` is stable, `call_id` the tool call it is about, `call_ids` those it sums up."""
 
     text: str = ""
     code: str = ""
     call_id: ToolCallId | None = None
+    call_ids: tuple[ToolCallId, ...] = ()
 
 
 class DenialWarning(DetailBase, frozen=True, kw_only=True, tag="denial"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import signal
 from collections.abc import Iterable
 from typing import assert_never
 
@@ -75,7 +77,7 @@ def word(event: Worded) -> Told | None:
 def _notice(event: Notice) -> Told | None:
     if event.level == "debug":
         return None
-    detail = TextNote(text=event.detail, code=event.code, call_id=event.call)
+    detail = TextNote(text=event.detail, code=event.code, call_id=event.call, call_ids=event.calls)
     return Told(title=event.text or event.code or event.level, detail=detail, level=event.level)
 
 
@@ -161,14 +163,28 @@ def word_exit(gone: EngineDetached | None) -> str:
     """The error of a run whose agent ended without a result: the reason, the exit code, the tail of stderr."""
     if gone is None:
         return ENDED_EARLY
-    facts = [gone.reason] if gone.reason else []
-    if gone.exit_code is not None:
-        facts.append(f"exit code {gone.exit_code}")
-    if gone.signal is not None:
-        facts.append(f"signal {gone.signal}")
-    error = f"{ENDED_EARLY} ({', '.join(facts)})" if facts else ENDED_EARLY
+    facts = ", ".join(filter(None, (gone.reason, word_exit_status(gone.reason, gone.exit_code, gone.signal))))
+    error = f"{ENDED_EARLY} ({facts})" if facts else ENDED_EARLY
     tail = gone.stderr.strip()
     return f"{error}: {tail}" if tail else error
+
+
+def word_exit_status(reason: str, exit_code: int | None, signum: int | None) -> str:
+    """Exit code or signal in words; empty when the reason already contains it."""
+    if exit_code is not None:
+        return "" if re.search(rf"\bcode {exit_code}\b", reason) else f"exit code {exit_code}"
+    if signum is not None:
+        number = f"signal {signum}"
+        return "" if signal_name(signum) in reason or number in reason else number
+    return ""
+
+
+def signal_name(signum: int) -> str:
+    """The name of a signal; a real-time signal has none and is called by its number."""
+    try:
+        return signal.Signals(signum).name
+    except ValueError:
+        return f"signal {signum}"
 
 
 def word_closing(reason: str) -> str:

@@ -39,7 +39,7 @@ _E = TypeVar("_E")
 _Handler = Callable[["RunFold", Event], None]
 
 _NOT_SHOWN: tuple[type, ...] = (
-    *(m.ModeChanged, m.ConfigChanged, m.CommandsChanged, m.TitleChanged),
+    *(m.ModeChanged, m.EffortChanged, m.ConfigChanged, m.CommandsChanged, m.TitleChanged),
     *(
         m.PromptQueued,
         m.PromptWithdrawn,
@@ -228,11 +228,17 @@ class RunFold:
         self._cwd = event.cwd
         self._wanted = self._wanted or event.resumed
 
+    def refuses(self, event: m.EngineAttached) -> bool:
+        """Whether the agent is in another conversation than the run, and nobody asked for that: the run ends."""
+        known = self._token or self._wanted
+        moved = known is not None and known.value != event.engine_session_id
+        return moved and event.reason not in ("cleared", "forked")
+
     def _attached(self, event: m.EngineAttached) -> None:
         token = ResumeToken(engine=event.engine, value=event.engine_session_id)
         known = self._token or self._wanted
         moved = known is not None and known.value != token.value
-        if known is not None and moved and event.reason not in ("cleared", "forked"):
+        if known is not None and self.refuses(event):
             self._complete(ok=False, error=word_wrong_session(known, token))
             return
         self._gone = None

@@ -174,12 +174,25 @@ class LivePart(ViewBase, frozen=True, kw_only=True):
 # ---------------------------------------------------------------------------------------------- the others
 
 
+class QueuedPrompt(ViewBase, frozen=True, kw_only=True):
+    """A prompt that waits, or that its agent has not confirmed."""
+
+    id: PromptId
+    content: tuple[ContentBlock, ...]
+    at: float
+
+
 class TurnView(ViewBase, frozen=True, kw_only=True):
-    """One turn. `ok` is None while it runs."""
+    """One turn. `ok` is None while it runs.
+
+    `unconfirmed` are those of its prompts that the agent has not repeated as a message (yet). In a turn that failed
+    they stay: an agent that could not start never got them.
+    """
 
     id: TurnId
     started_at: float
     prompts: tuple[PromptId, ...] = ()
+    unconfirmed: tuple[QueuedPrompt, ...] = ()
     origin: TurnOrigin = ""
     ok: bool | None = None
     answer: str = ""
@@ -216,14 +229,6 @@ class RequestView(ViewBase, frozen=True, kw_only=True):
     answered_at: float | None = None
     reason: str = ""
     ended_at: float | None = None
-
-
-class QueuedPrompt(ViewBase, frozen=True, kw_only=True):
-    """A prompt that waits."""
-
-    id: PromptId
-    content: tuple[ContentBlock, ...]
-    at: float
 
 
 class TaskView(ViewBase, frozen=True, kw_only=True):
@@ -312,6 +317,7 @@ class SessionView(ViewBase, frozen=True, kw_only=True):
     cwd: str = ""
     model: str = ""
     mode: str = ""
+    effort: str = ""
     output_style: str = ""
     credentials: str = ""
     resume: ResumeToken | None = None

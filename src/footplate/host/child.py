@@ -140,6 +140,10 @@ class Process:
         """Give the end of what came on stderr, at most `limit` bytes (and 64 KB)."""
         return self._stderr.text(limit)
 
+    def listen_errors(self, take: Callable[[bytes], None]) -> None:
+        """Pass on stderr: what was read so far, then each chunk as it is read."""
+        self._stderr.listen(take)
+
     def signal(self, signum: int) -> None:
         """Signal the agent alone, not what it has started; does nothing when it has ended."""
         if not self._exit.done():

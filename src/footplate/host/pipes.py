@@ -399,8 +399,15 @@ class TailPipe:
         self._fd = fd
         self._keep = keep
         self._tail = bytearray(before)
+        self._take: Callable[[bytes], None] | None = None
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(fd, self._pump)
+
+    def listen(self, take: Callable[[bytes], None]) -> None:
+        """Pass on the tail so far, and each chunk that is read from now on."""
+        self._take = take
+        if self._tail:
+            take(bytes(self._tail))
 
     @property
     def closed(self) -> bool:
@@ -432,6 +439,8 @@ class TailPipe:
             self._tail += chunk
             if len(self._tail) > 2 * self._keep:
                 del self._tail[: -self._keep]
+            if chunk and self._take is not None:
+                self._take(chunk)
 
     def _end(self) -> None:
         if not self.closed:

@@ -30,6 +30,8 @@ from footplate.errors import (
     TokenInvalid,
 )
 from footplate.events.ids import SessionId
+from footplate.runtime.audit import SERVICE, Audit, Principal
+from footplate.runtime.surroundings import Surroundings
 from footplate.store.base import Store
 from footplate.store.projection import SessionRow
 from footplate.tasks import spawn
@@ -140,17 +142,30 @@ class Issued(msgspec.Struct, frozen=True, kw_only=True):
     record: TokenRecord
 
 
-class Access:
-    """The tokens of one data folder. `open_to_all`: the operator wanted none."""
+class _Revoked:
+    """A token that was revoked and whose end is not stored yet."""
 
-    def __init__(self, store: Store, *, open_to_all: bool = False, chosen: str = "", local: str = "") -> None:
+    def __init__(self, name: str, principal: Principal) -> None:
+        self.name = name
+        self.principal = principal
+        self.recorded = False
+
+
+class Access:
+    """The tokens of one data folder. `open_to_all`: none is asked for; `person` is who calls then, if that is known."""
+
+    def __init__(
+        self, store: Store, *, open_to_all: bool = False, chosen: str = "", local: str = "", person: str = ""
+    ) -> None:
+        self._audit = Audit(store.audit, Surroundings())
         self._documents = store.documents(TOKENS)
         self._records: dict[str, TokenRecord] = {}
         self._endings: dict[str, set[Callable[[], None]]] = {}
-        self._unstored: dict[str, str] = {}
-        """The names of tokens that were revoked while the store could not be written, by their ids."""
+        self._unstored: dict[str, _Revoked] = {}
+        """The tokens that were revoked while the store could not be written, by their ids."""
         self._storing: asyncio.Task[None] | None = None
         self._open = open_to_all
+        self._anyone = Grant(name=person, scopes=EVERYTHING) if person else OPEN
         self._chosen = _hash(chosen) if chosen else ""
         self._local = _hash(local) if local else ""
 
@@ -176,7 +191,7 @@ class Access:
     def authenticate(self, token: str) -> Grant:
         """What the bearer of the token may do. Raises `TokenInvalid`."""
         if self._open:
-            return OPEN
+            return self._anyone
         if not token:
             raise TokenInvalid
         hashed = _hash(token)
@@ -199,7 +214,7 @@ class Access:
         expired = record is not None and record.expires_at is not None and record.expires_at <= time.time()
         return None if record is None or expired else record.grant()
 
-    async def issue(self, asked: TokenRequest, *, by: Grant = OPEN) -> Issued:
+    async def issue(self, asked: TokenRequest, *, by: Grant = OPEN, principal: Principal = SERVICE) -> Issued:
         """Make a token. Nobody gives away more than they have."""
         for scope in asked.scopes:
             by.require(scope)
@@ -217,6 +232,14 @@ class Access:
             sessions=asked.sessions,
             projects=asked.projects,
         )
+        granted = {
+            "name": record.name,
+            "scopes": record.scopes,
+            "expires_at": record.expires_at,
+            "sessions": record.sessions,
+            "projects": record.projects,
+        }
+        await self._audit.record("token.create", principal, target=name, detail=granted)
         await self._documents.put(name, msgspec.json.encode(record), expect=0)
         self._records[name] = record
         return Issued(token=token, record=record)
@@ -225,7 +248,7 @@ class Access:
         """Every token that was issued and not revoked, the oldest first."""
         return tuple(self._records[name] for name in sorted(self._records))
 
-    async def revoke(self, name: str) -> None:
+    async def revoke(self, name: str, *, principal: Principal = SERVICE) -> None:
         """Make the token invalid, at once. Raises `NotFound`, or `RevokedNotStored` when that cannot be stored yet."""
         record = self._records.pop(name, None)
         if record is None and name not in self._unstored:
@@ -233,12 +256,19 @@ class Access:
         for end in tuple(self._endings.pop(name, ())):
             end()
         if record is not None:
-            self._unstored[name] = record.name
+            self._unstored[name] = _Revoked(record.name, principal)
+        revoked = self._unstored[name]
         try:
-            await self._documents.delete(name)
-        except StoreError as problem:
+            await self._store_end(name, revoked)
+        except StoreError as problem:  # what takes rights away does not wait for its record
             self._store_later()
-            raise RevokedNotStored(self._unstored[name], str(problem)) from problem
+            raise RevokedNotStored(revoked.name, str(problem)) from problem
+
+    async def _store_end(self, name: str, revoked: _Revoked) -> None:
+        if not revoked.recorded:
+            await self._audit.record("token.revoke", revoked.principal, target=name, detail={"name": revoked.name})
+            revoked.recorded = True
+        await self._documents.delete(name)
         self._unstored.pop(name, None)
 
     def _store_later(self) -> None:
@@ -248,15 +278,13 @@ class Access:
     async def _store_revoked(self) -> None:
         while self._unstored:
             await asyncio.sleep(RETRY_S)
-            for name in tuple(self._unstored):
+            for name, revoked in tuple(self._unstored.items()):
                 try:
-                    await self._documents.delete(name)
+                    await self._store_end(name, revoked)
                 except StoreClosed:
                     return
                 except StoreError as problem:
-                    log.warning("token %r is revoked, but this is not stored yet: %s", self._unstored[name], problem)
-                else:
-                    self._unstored.pop(name, None)
+                    log.warning("token %r is revoked, but this is not stored yet: %s", revoked.name, problem)
 
     async def close(self) -> None:
         """Stop trying to store what could not be stored."""

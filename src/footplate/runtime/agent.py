@@ -10,13 +10,14 @@ import msgspec
 
 from footplate.engines.base import Engine, Options, Query
 from footplate.engines.rejoining import CanRejoin, Where
-from footplate.errors import EngineGone, EngineNotFound
+from footplate.errors import EngineGone, EngineNotFound, LockHeld
 from footplate.events.commands import Command
-from footplate.events.ids import RequestId, SessionId
-from footplate.events.model import EngineDetached, Event
+from footplate.events.ids import EngineSessionId, RequestId, SessionId
+from footplate.events.model import EngineAttached, EngineDetached, Event, Notice
 from footplate.events.requests import Answer
 from footplate.host.locks import SessionLock
 from footplate.runtime.handlers import Handlers
+from footplate.runtime.line_tap import Sink
 from footplate.runtime.rejoining import AgentRecord, Rejoin, RejoinedWire, can_rejoin, strike_out, write_down
 from footplate.runtime.runner import Runner
 from footplate.runtime.services import Services
@@ -29,6 +30,9 @@ from footplate.tasks import spawn
 Take = Callable[[list[Event]], Awaitable[None]]
 """Gets the events of an agent, batch by batch, until it has ended."""
 
+FOLLOW_S = 10.0
+"""How long a conversation that the agent announces may be in use by somebody else before the agent is ended."""
+
 OnFailure = Callable[[BaseException], None]
 
 
@@ -39,9 +43,19 @@ class Agent:
     agent any more: `on_failure` is called, and whoever owns the session gives it up.
     """
 
-    def __init__(self, runner: Runner, lock: SessionLock | None, take: Take, on_failure: OnFailure) -> None:
+    def __init__(
+        self,
+        runner: Runner,
+        lock: SessionLock | None,
+        take: Take,
+        on_failure: OnFailure,
+        *,
+        lock_on: Callable[[EngineSessionId], SessionLock],
+    ) -> None:
+        """`lock` is the one on its conversation, if its id is known; `lock_on` makes one for an id it announces."""
         self._runner = runner
         self._lock = lock
+        self._lock_on = lock_on
         self._unsettled = not runner.settled
         self._unstored: Unstored | None = None
         self._on_over: Callable[[], Awaitable[None]] | None = None
@@ -70,7 +84,8 @@ class Agent:
             if services.provide is None or not await services.provide(engine):
                 raise
             started = await services.warm.start(engine, options, lock=lock)
-        agent = cls(started.runner, started.lock, take, on_failure)
+        lock_on = partial(services.warm.lock_on, engine)
+        agent = cls(started.runner, started.lock, take, on_failure, lock_on=lock_on)
         if services.keepers is not None and session is not None and can_rejoin(engine):
             try:
                 await agent._be_kept(services, session, engine, started)
@@ -130,7 +145,8 @@ class Agent:
                 services.surroundings.is_whole, services.data, rejoin.record.session
             ),
         )
-        lock = surroundings.lock_on(services.locks, f"{engine.name}:{options.resume}", "footplate session")
+        lock_on = partial(services.warm.lock_on, engine)
+        lock = lock_on(options.resume or EngineSessionId(""))
         if not rejoin.held.agent.locked:
             await lock.acquire()
         try:
@@ -148,7 +164,7 @@ class Agent:
         runner = Runner(
             wire, conversation, engine=engine.name, handlers=Handlers(hooks=services.hooks), bounds=surroundings.bounds
         )
-        agent = cls(runner, lock, take, on_failure)
+        agent = cls(runner, lock, take, on_failure, lock_on=lock_on)
         agent._count(services, rejoin.record.session)
         agent._on_over = partial(strike_out, services, rejoin.record.session)
         return agent
@@ -156,13 +172,46 @@ class Agent:
     async def _hand_on(self, take: Take) -> None:
         try:
             async for batch in self._runner.batches():
-                if any(isinstance(event, EngineDetached) for event in batch):
-                    self._free()  # it is gone: whoever hears so may start the next one
-                await take(batch)
+                await take(await self._follow(batch))
                 self._settle()
             await self.let_go()
         finally:
             self._free()
+
+    async def _follow(self, batch: list[Event]) -> list[Event]:
+        """Have the lock that these events call for, before anybody learns of them."""
+        notices: list[Event] = []
+        for event in batch:
+            if isinstance(event, EngineAttached):
+                notices += await self._lock_announced(event.engine_session_id)
+            elif isinstance(event, EngineDetached):
+                self._free()  # the process is gone: whoever learns so may start the next one
+        return [*batch, *notices] if notices else batch
+
+    async def _lock_announced(self, session: EngineSessionId) -> list[Event]:
+        """Lock the conversation that the process announces before anybody can learn its id and resume it.
+
+        It may be another one than was expected: a new id where the engine does not let us choose, or after `/clear`.
+        When somebody else has it the process is ended: two writers would lose one branch of the conversation.
+        """
+        lock = self._lock_on(session)
+        if self._lock is not None and self._lock.key == lock.key:
+            return []
+        try:
+            async with asyncio.timeout(FOLLOW_S):
+                await lock.acquire(wait=True)
+        except (TimeoutError, LockHeld):
+            holder = lock.holder()
+            who = holder.describe() if holder is not None else "another process"
+            text = f"cannot continue conversation {session}: it is in use by {who}; the agent process was ended"
+            await self._runner.end(close_wait=0.0)
+            return [Notice(level="error", text=text, code=LockHeld.code)]
+        if self._on_over is not None and self._runner.kept is not None:
+            self._runner.kept.hold(lock.fd)
+        if self._lock is not None:
+            self._lock.release()
+        self._lock = lock
+        return []
 
     def _free(self) -> None:
         """Its session is anybody's, unless it goes on without us: then the keeper has the lock, and the mark is due.
@@ -176,10 +225,11 @@ class Agent:
         if self._unstored is not None and not self._runner.left:
             self._unstored.leave()
 
-    def name(self, session: SessionId, taps: Taps) -> None:
-        """Say whose agent this is; its frames are logged under that, and given to who reads along."""
+    def name(self, session: SessionId, taps: Taps, sink: Sink | None) -> None:
+        """Set the session of this agent: its raw lines are logged under that name, published and recorded."""
         self._runner.session = session
         self._runner.tap = taps.post
+        self._runner.lines.connect(sink)
 
     def _settle(self) -> None:
         """What the keeper had kept of its output is stored, once."""

@@ -14,7 +14,15 @@ import msgspec
 from footplate.config.settings import Settings
 from footplate.engines.base import Described, Engine, Installed
 from footplate.engines.catalog import engine_names, make_engine
-from footplate.engines.distribution import Npm, Offer, describe_way, machine_platform, pick_way, pin_version
+from footplate.engines.distribution import (
+    Npm,
+    Offer,
+    describe_way,
+    install_advice,
+    machine_platform,
+    pick_way,
+    pin_version,
+)
 from footplate.engines.known_agents import OFFERS
 from footplate.engines.receipts import Receipt, find_receipt, installs_folder, own_program, receipts, remove_install
 from footplate.errors import Conflict, FootplateError, InstallFailed, UnknownEngine
@@ -156,8 +164,8 @@ class Roster:
     ) -> tuple[Missing, ...]:
         gaps: list[Missing] = []
         way = pick_way(offer) if offer is not None else None
-        if found is None and way is not None:
-            gaps.append(Missing(what="not installed", advice=f"run `footplate agents install {name}`"))
+        if found is None and offer is not None and way is not None:
+            gaps.append(Missing(what="not installed", advice=install_advice(offer)))
         elif found is None and offer is not None:
             gaps.append(
                 Missing(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from footplate.events import model as m
@@ -43,18 +45,19 @@ class Allowance:
             events.append(m.RequestOpened(request=limit_request(name, limit, spec, cut=cut)))
         await self._conductor.log.append(events, source="bridge", durable=asks)
 
-    async def answered(self, request: Request, answered: m.RequestAnswered) -> None:
+    async def answered(self, request: Request, answered: m.RequestAnswered, *, audit: Sequence[bytes]) -> None:
         """Go on with more, or stop. The new limit is kept before the answer is told."""
         conductor = self._conductor
         more = read_answer(request, answered.answer)
         events: list[Event] = [answered, m.RequestApplied(request=request.id)]
         if more is None:
-            await conductor.log.append(events, source="person", durable=True)
+            await conductor.log.append(events, source="person", durable=True, audit=audit)
             self._refused[request.limit] = _last_waiting(conductor.log.view())
             return
         await conductor.adopt(raised(conductor.spec, request.limit, conductor.spent(), more))
         again = conductor.continuation() if asked_about(request).cut else ()
-        await conductor.log.append([*events, self._cleared(request)], source="person", then=again, durable=True)
+        events.append(self._cleared(request))
+        await conductor.log.append(events, source="person", then=again, durable=True, audit=audit)
         conductor.post(conductor.go_on)
 
     def _cleared(self, request: Request) -> m.LimitReached:

@@ -12,14 +12,15 @@ import msgspec
 
 from footplate.config.settings import Settings
 from footplate.engines.catalog import make_engine
-from footplate.errors import InvalidValue
 from footplate.events import commands as c
 from footplate.events.base import ResumeToken
 from footplate.events.commands import Command
 from footplate.events.facts import Fact, QueryName
 from footplate.events.ids import EngineSessionId, SessionId
+from footplate.runtime.audit import LOCAL
 from footplate.runtime.hub import Hub
 from footplate.runtime.log import Subscription
+from footplate.runtime.modes import check_known_mode
 from footplate.runtime.session import Session
 from footplate.runtime.spec import SessionSpec
 from footplate.store.projection import SessionRow
@@ -85,6 +86,14 @@ class ChatBackend(Protocol):
         ...
 
 
+class OwnerBackend(ChatBackend, Protocol):
+    """The sessions of the process that has them, for other processes of the same person."""
+
+    async def release(self, conversation: ResumeToken) -> bool:
+        """End the agent process that has this conversation of its engine, if it is idle; whether it is free then."""
+        ...
+
+
 class HubBackend:
     """The sessions of this very process."""
 
@@ -105,9 +114,7 @@ class HubBackend:
 
     async def create(self, spec: SessionSpec, *, resume: ResumeToken | None = None) -> SessionId:
         """Open a new session, if the engine knows the mode."""
-        modes = make_engine(spec.engine, self._settings).capabilities().modes
-        if spec.mode and modes and spec.mode not in modes:
-            raise InvalidValue("mode", spec.mode, f"one of {', '.join(modes)}")
+        check_known_mode(make_engine(spec.engine, self._settings), spec.mode)
         return (await self._hub.create(spec, resume=resume)).id
 
     async def fork(self, session: SessionId) -> SessionId:
@@ -123,7 +130,7 @@ class HubBackend:
         standing = Standing(
             session=session,
             last_seq=view.last_seq,
-            modes=can.modes,
+            modes=live.modes,
             efforts=can.efforts,
             resume_line=engine.format_resume(view.resume) if view.resume is not None else "",
         )
@@ -136,6 +143,10 @@ class HubBackend:
     async def query(self, session: SessionId, name: QueryName, arguments: Mapping[str, str]) -> Fact:
         """Ask about the agent that is running."""
         return await (await self._hub.get(session)).query(name, **arguments)
+
+    async def release(self, conversation: ResumeToken) -> bool:
+        """End the agent process that has this conversation, if it is idle."""
+        return await self._hub.release(conversation)
 
 
 async def _bodies(subscription: Subscription) -> AsyncGenerator[bytes, None]:
@@ -158,9 +169,10 @@ async def carry_out(session: Session, command: Command) -> None:
         case c.Continue():
             await session.continue_queue()
         case c.AnswerRequest():
-            await session.answer(command.request, command.answer, by=command.by, surface=command.surface)
+            who = {"by": command.by, "surface": command.surface, "origin": LOCAL}
+            await session.answer(command.request, command.answer, **who)
         case c.RevokeRule():
-            await session.revoke(command.rule, by=command.by, surface=command.surface)
+            await session.revoke(command.rule, by=command.by, surface=command.surface, origin=LOCAL)
         case c.StopTask():
             await session.stop_task(command.task)
         case c.CloseSession():

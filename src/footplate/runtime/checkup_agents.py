@@ -5,18 +5,15 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
-from typing import Final
 
 from footplate.config.settings import Settings, common_settings
 from footplate.engines.base import Described, Engine, Installed, Options
 from footplate.engines.catalog import engine_names, make_engine
-from footplate.engines.distribution import Offer
-from footplate.engines.known_agents import OFFERS
+from footplate.engines.distribution import Offer, install_advice
+from footplate.engines.known_agents import KNOWN
 from footplate.errors import EngineNotFound, FootplateError
 from footplate.host.sandbox import read_sandbox
 from footplate.runtime.checkup import Finding, Patient, Status
-
-KNOWN: Final = {offer.id: offer for offer in OFFERS}
 
 
 async def check_agents(patient: Patient) -> list[Finding]:
@@ -54,8 +51,8 @@ async def _look(patient: Patient, settings: Settings, name: str) -> list[Finding
 
 def _not_there(engine: Engine) -> Finding:
     text = f"{engine.title} is the agent of new sessions, and its program is not on this machine"
-    how = f"run `footplate agents install {engine.name}`" if engine.name in KNOWN else "put its program on the PATH"
-    return _finding(engine.name, "fail", text, f"{how}, or set default_engine to an agent that is here")
+    how = install_advice(KNOWN[engine.name]) if engine.name in KNOWN else "put its program on the PATH"
+    return _finding(engine.name, "fail", text, f"{how}; or set default_engine to an agent that is here")
 
 
 def _judge_version(installed: Installed, offer: Offer | None) -> list[Finding]:

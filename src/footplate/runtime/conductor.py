@@ -311,9 +311,13 @@ class Conductor:
                 )
         except TimeoutError:
             raise EngineSilent(self.engine.name, "its start", start_s) from None
-        self.agent.name(self.log.session, self.services.taps)
+        self._name_agent(self.agent)
         self._orphan.stop()
         self._outdated = False
+
+    def _name_agent(self, agent: Agent) -> None:
+        agent.name(self.log.session, self.services.taps, self.services.recorder.sink(self.log))
+        self.idle_since = self.surroundings.monotonic()  # it may have been started without a prompt
 
     def _options(self) -> Options:
         hooks = guard_hooks(self.services.rules) if self.engine.capabilities().hooks else ()
@@ -355,7 +359,7 @@ class Conductor:
         self.agent = await Agent.rejoin(
             self.services, self.engine, rejoin, options, self._take, self._failed, ended=ended
         )
-        self.agent.name(self.log.session, self.services.taps)
+        self._name_agent(self.agent)
 
     async def renew(self) -> None:
         """Have the process replaced as soon as no turn runs: it holds what does not hold any more."""
@@ -457,7 +461,7 @@ class Conductor:
         """Take account of events while the block stores them; if it cannot, nothing has happened."""
         with self.progress.following(events):
             yield
-        if any(isinstance(event, m.TurnEnded) for event in events):
+        if any(isinstance(event, m.TurnEnded | m.TaskEnded) for event in events):
             self.idle_since = self.surroundings.monotonic()
 
     async def tool_started(self) -> None:

@@ -14,11 +14,12 @@ from footplate.events import model as m
 from footplate.events.base import Source
 from footplate.events.ids import RequestId, RuleId
 from footplate.events.model import Event
-from footplate.events.requests import Answer, Deny, Request
+from footplate.events.requests import Answer, Deny
 from footplate.events.rules import SessionRule
 from footplate.events.view import RequestView
 from footplate.runtime.agent import Agent
 from footplate.runtime.allowance import Allowance
+from footplate.runtime.audit import Principal
 from footplate.runtime.conductor import Conductor
 from footplate.runtime.grants import granted, plan_prompt
 from footplate.runtime.requests import RequestBook
@@ -64,7 +65,7 @@ class Desk:
         verdict = decide(event.request, mode=view.mode, operator=services.rules, session=view.rules)
         if verdict is not None and self._conductor.agent is not None:
             try:
-                await self.answer(event.request.id, verdict.answer, verdict.by, POLICY)
+                await self.answer(event.request.id, verdict.answer, Principal(by=verdict.by, surface=POLICY))
             except (RequestError, EngineError) as problem:
                 # The agent has ended the request meanwhile (an interrupt, a limit, its death), which is about to be
                 # read; or it does not take this answer, and a person is asked.
@@ -86,11 +87,12 @@ class Desk:
                 max(deadline - waited, 0.0), self._conductor.post, partial(self._expire, request)
             )
 
-    async def answer(self, request: RequestId, answer: Answer, by: str, surface: str) -> RequestView:
+    async def answer(self, request: RequestId, answer: Answer, principal: Principal) -> RequestView:
         """The first answer wins. It is stored for good, with what it allows, then written to the agent."""
         found = self._open(request)
         if found.request.limit:
-            return await self._raise_limit(found, answer, by, surface)
+            return await self._raise_limit(found, answer, principal)
+        by, surface = principal.by, principal.surface
         agent, command = self._conductor.agent, None
         rules = granted(found.request, answer, lambda: RuleId(f"rule_{self._conductor.surroundings.new_id()}"))
         answered = m.RequestAnswered(request=request, answer=answer, by=by, surface=surface)
@@ -104,7 +106,10 @@ class Desk:
             agent.check_answer(command.request, answer)
             events.append(m.RequestSent(request=request))
         source: Source = "bridge" if surface == POLICY else "person"
-        await self._conductor.log.append(events, source=source, durable=True)
+        record = self._conductor.services.audit.answer(
+            self._conductor.log.session, found.request, answer, principal, rules
+        )
+        await self._conductor.log.append(events, source=source, durable=True, audit=[record])
         self._stop_timer(request)
         if surface != POLICY:
             self._conductor.release()
@@ -112,7 +117,7 @@ class Desk:
             self._send(agent, command)
         else:
             self._conductor.post(partial(self._resumption.resume, request))
-        self._conductor.post(partial(self._follow_up, found.request, answered, rules))
+        self._conductor.post(partial(self._follow_up, rules))
         return self._book.find(self._conductor.log.outline(), request) or found
 
     def _send(self, agent: Agent, command: c.AnswerRequest) -> None:
@@ -122,17 +127,19 @@ class Desk:
         except (RequestError, EngineError) as problem:
             log.info("session %s: a stored answer came too late: %s", self._conductor.log.session, problem)
 
-    async def _follow_up(self, request: Request, answered: m.RequestAnswered, rules: tuple[SessionRule, ...]) -> None:
-        """What an answer leads to beside the agent: the audit log, a warning about its rules, the state."""
-        await self._conductor.services.audit(self._conductor.log.session, request, answered)
+    async def _follow_up(self, rules: tuple[SessionRule, ...]) -> None:
+        """What an answer leads to beside the agent: a warning about its rules, the state."""
         await self._tell_distrust(rules)
         await self._conductor.tell_state()
 
-    async def _raise_limit(self, found: RequestView, answer: Answer, by: str, surface: str) -> RequestView:
-        answered = m.RequestAnswered(request=found.request.id, answer=answer, by=by, surface=surface)
-        await self._allowance.answered(found.request, answered)
+    async def _raise_limit(self, found: RequestView, answer: Answer, principal: Principal) -> RequestView:
+        answered = m.RequestAnswered(
+            request=found.request.id, answer=answer, by=principal.by, surface=principal.surface
+        )
+        record = self._conductor.services.audit.answer(self._conductor.log.session, found.request, answer, principal)
+        await self._allowance.answered(found.request, answered, audit=[record])
         self._conductor.release()
-        self._conductor.post(partial(self._follow_up, found.request, answered, ()))
+        self._conductor.post(partial(self._follow_up, ()))
         return self._book.find(self._conductor.log.outline(), found.request.id) or found
 
     async def _tell_distrust(self, rules: tuple[SessionRule, ...]) -> None:
@@ -168,16 +175,20 @@ class Desk:
             if held.request.engine_request:
                 self._book.adopt(held.request.id, RequestId(held.request.engine_request))
 
-    async def revoke(self, name: RuleId, by: str, surface: str) -> c.RevokeRule | None:
+    async def revoke(self, name: RuleId, principal: Principal) -> c.RevokeRule | None:
         """Take back, for good, what was allowed for the session. What to ask of the agent, where it holds the rule."""
         rule = next((rule for rule in self._conductor.log.outline().rules if rule.id == name), None)
         if rule is None:
             raise InvalidValue("rule", name, "a rule of this session")
-        events: list[Event] = [m.RuleRevoked(rule=name, by=by, surface=surface)]
+        events: list[Event] = [m.RuleRevoked(rule=name, by=principal.by, surface=principal.surface)]
         if rule.kept:
             text = f"{rule.label}: still stands in the {rule.kept} settings of the agent; take it out there as well"
             events.append(m.Notice(level="warning", code="rule_kept", text=text))
-        await self._conductor.log.append(events, source="person", durable=True)
+        session = self._conductor.log.session
+        record = self._conductor.services.audit.act(
+            "rule.revoke", principal, session=session, target=name, detail={"rule": rule.label}
+        )
+        await self._conductor.log.append(events, source="person", durable=True, audit=[record])
         if rule.engine_rule is None or self._conductor.agent is None:
             return None
         return c.RevokeRule(key=self._conductor.key(), rule=name, engine_rule=rule.engine_rule)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from footplate.errors import FetchFailed
+from footplate.events.wording import format_size
 from footplate.version import __version__
 
 TIMEOUT_S: Final = 60.0
@@ -81,7 +82,7 @@ def _download(address: str, part: Path, told: Told) -> None:
                 have += len(chunk)
                 if whole and have // step > shown:
                     shown = have // step
-                    told(f"{have * 100 // whole} % of {whole / 1e6:.1f} MB")
+                    told(f"{have * 100 // whole} % of {format_size(whole)}")
     if whole and have < whole:
         raise OSError(f"{have} of {whole} bytes came")
 

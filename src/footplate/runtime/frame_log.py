@@ -1,4 +1,7 @@
-"""One line per frame between us and an agent, at level debug: direction, type, size, session. Never its content."""
+"""One line per frame between us and an agent, at level debug: direction, type, size, session. Never its content.
+
+Lines of stderr are logged whole, without what looks like a secret: they are written for people.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,26 @@ from typing import Final
 
 import msgspec
 
+from footplate.events.base import OptionalRaw
+from footplate.runtime.frame_secrets import redact_text
+
 log = logging.getLogger("footplate.frames")
 UNREADABLE: Final = "?"
+STDERR_CHARS: Final = 2_000
+"""How much of a line of stderr is logged."""
+
+
+class _Part(msgspec.Struct):
+    """Anything with a type: a stream event and its delta, a content block, an item of a JSON-RPC notification."""
+
+    type: str = ""
+    subtype: str = ""
+    sessionUpdate: str = ""  # noqa: N815 - as ACP writes it
+    delta: OptionalRaw = None
+    content_block: OptionalRaw = None
+    content: OptionalRaw = None
+    update: OptionalRaw = None
+    item: OptionalRaw = None
 
 
 class _Head(msgspec.Struct):
@@ -16,13 +37,21 @@ class _Head(msgspec.Struct):
     subtype: str = ""
     method: str = ""
     id: object = None
+    event: OptionalRaw = None
+    request: OptionalRaw = None
+    response: OptionalRaw = None
+    message: OptionalRaw = None
+    params: OptionalRaw = None
+    error: OptionalRaw = None
 
 
-_decoder = msgspec.json.Decoder(_Head)
+_heads = msgspec.json.Decoder(_Head)
+_parts = msgspec.json.Decoder(_Part)
+_lists = msgspec.json.Decoder(list[_Part])
 
 
 def log_frames(session: str, direction: str, lines: bytes) -> None:
-    """Log each line, if somebody listens."""
+    """Log each line, if the level is enabled."""
     if not log.isEnabledFor(logging.DEBUG):
         return
     for line in lines.splitlines():
@@ -30,14 +59,53 @@ def log_frames(session: str, direction: str, lines: bytes) -> None:
         log.debug("frame", extra={"fields": fields})
 
 
+def log_errors(session: str, lines: bytes) -> None:
+    """Log each line of stderr, if the level is enabled."""
+    if not lines or not log.isEnabledFor(logging.DEBUG):
+        return
+    for line in lines.splitlines():
+        text = redact_text(line.decode("utf-8", "replace")[:STDERR_CHARS])
+        log.debug("stderr", extra={"fields": {"session": session, "bytes": len(line), "line": text}})
+
+
 def frame_type(line: bytes) -> str:
-    """What the frame calls itself: its type and subtype, or its method."""
+    """The names that a frame gives itself, from the outside in: `stream_event content_block_delta text_delta`."""
     try:
-        head = _decoder.decode(line)
-    except msgspec.DecodeError:
+        head = _heads.decode(line)
+    except (msgspec.DecodeError, RecursionError):
         return UNREADABLE
     if head.method:
-        return head.method
+        return " ".join((head.method, *_inner_types(head.params)))
     if head.type:
-        return f"{head.type}/{head.subtype}" if head.subtype else head.type
-    return "response" if head.id is not None else UNREADABLE
+        inner = next((raw for raw in (head.event, head.request, head.response, head.message) if raw is not None), None)
+        return " ".join(filter(None, (head.type, head.subtype, *_inner_types(inner))))
+    if head.id is None:
+        return UNREADABLE
+    return "response" if head.error is None else "response error"
+
+
+def _inner_types(raw: msgspec.Raw | None) -> tuple[str, ...]:
+    """The types inside a frame; none where it has another shape."""
+    part = _read_part(raw)
+    if part is None:
+        return ()
+    name = part.type if part.type != "message" else ""  # each message of the API says so, which is no news
+    names = (name, part.subtype, part.sessionUpdate)
+    inner = next((raw for raw in (part.update, part.item, part.delta, part.content_block) if raw is not None), None)
+    return (*filter(None, names), *(_inner_types(inner) if inner is not None else _content_types(part.content)))
+
+
+def _content_types(raw: msgspec.Raw | None) -> tuple[str, ...]:
+    """The types of the content blocks of a message, each once."""
+    try:
+        blocks = [] if raw is None else _lists.decode(raw)
+    except msgspec.DecodeError:  # a text, or an object
+        return ()
+    return tuple(dict.fromkeys(block.type for block in blocks if block.type))
+
+
+def _read_part(raw: msgspec.Raw | None) -> _Part | None:
+    try:
+        return None if raw is None else _parts.decode(raw)
+    except msgspec.DecodeError:
+        return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -19,26 +20,31 @@ import msgspec
 from footplate.config.settings import Settings
 from footplate.engines.base import Engine
 from footplate.engines.catalog import make_engine
-from footplate.errors import FootplateError, InvalidValue, SessionFailed, UnknownSession, WrongEpoch
+from footplate.errors import FootplateError, InvalidValue, SessionExists, SessionFailed, UnknownSession, WrongEpoch
 from footplate.events.base import ResumeToken
 from footplate.events.ids import SessionId
 from footplate.events.reduce import SessionReducer
 from footplate.host.keepers import Held, Keepers
+from footplate.runtime.audit import SERVICE, Principal, describe_session
 from footplate.runtime.child import ABOUT
 from footplate.runtime.failures import Failures
 from footplate.runtime.log import SessionLog
 from footplate.runtime.memory import choose_evictions
+from footplate.runtime.modes import check_start, session_options
 from footplate.runtime.rejoining import Rejoin, find_record
 from footplate.runtime.services import Services
 from footplate.runtime.session import Session
 from footplate.runtime.session_life import SessionLife
-from footplate.runtime.spec import SPECS, SessionSpec
+from footplate.runtime.spec import SPECS, SessionSpec, check_effort
 from footplate.store.projection import RequestRow, SessionRow
 from footplate.store.values import Page, RequestFilter, SessionFilter
 from footplate.tasks import Tasks
 
 ARCHIVED = "archived"
 """The documents that name the sessions that were put aside."""
+
+CHOSEN_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+"""Ids that a caller may choose: they are part of paths and of names of files."""
 
 AT_ONCE: Final = 8
 """How many sessions a service that starts wakes at a time."""
@@ -205,20 +211,46 @@ class Hub:
 
     # ------------------------------------------------------------------------------------------- creating
 
-    async def create(self, spec: SessionSpec, *, title: str = "", resume: ResumeToken | None = None) -> Session:
-        """Create a session. The agent starts with the first prompt."""
-        self._engine_of(spec.engine, self._services.settings)
+    async def create(
+        self, spec: SessionSpec, *, title: str = "", resume: ResumeToken | None = None, name: str = ""
+    ) -> Session:
+        """Create a session. The agent starts with the first prompt.
+
+        `name` is an id that the caller chose. Raises `SessionExists` if a session has it.
+        """
+        engine = self._engine_of(spec.engine, self._services.settings)
+        check_start(engine, session_options(spec, self._services.settings), self._services.environ)
+        check_effort(engine, spec.effort)
         if resume is not None and resume.engine != spec.engine:
             raise InvalidValue("resume", resume.value, f"a session of {spec.engine}, not of {resume.engine}")
         if not self._is_folder(Path(spec.cwd)):
             raise InvalidValue("cwd", spec.cwd, "a folder that exists")
-        session = SessionId(self._surroundings.new_id())
+        session = SessionId(name or self._surroundings.new_id())
+        if name:
+            await self._free_id(session)  # nothing may be awaited from here to `_open`, which takes the id
         self._check_running(session)
         opening = self._open(session, lambda: self._begin(session, spec, title, resume))
         await opening.done.wait()
         if opening.problem is not None:
             raise opening.problem
         return await self.get(session)
+
+    async def exists(self, session: SessionId) -> bool:
+        """Whether there is a session of that id; one that is being deleted is waited for."""
+        while isinstance(entry := self._entries.get(session), Deleting):
+            await entry.done.wait()
+        return entry is not None or await self._services.store.last_seq(session) > 0
+
+    async def _free_id(self, session: SessionId) -> None:
+        """Wait until nobody uses the id. Raises `InvalidValue`, or `SessionExists`."""
+        if not CHOSEN_ID.fullmatch(session):
+            raise InvalidValue("id", session, "1 to 64 letters, digits, `.`, `_` or `-`; the first a letter or a digit")
+        while not await self.exists(session):
+            # A service that died between the first two writes of `_begin` left a spec without a log.
+            await self._services.store.documents(SPECS).delete(session)
+            if session not in self._entries:
+                return
+        raise SessionExists(session)
 
     async def _begin(self, session: SessionId, spec: SessionSpec, title: str, resume: ResumeToken | None) -> Session:
         """Store a new session; if that fails nothing of it stays."""
@@ -246,7 +278,7 @@ class Hub:
 
     # ------------------------------------------------------------------------------------ releasing one
 
-    async def delete(self, session: SessionId) -> None:
+    async def delete(self, session: SessionId, principal: Principal = SERVICE) -> None:
         """End it if it is in memory, then remove it with its log. Raises `UnknownSession`, or what the store raises."""
         while True:
             match self._entries.get(session):
@@ -257,27 +289,32 @@ class Hub:
                 case Opening() | Leaving() as entry:
                     await entry.done.wait()
                 case Open(session=found):
-                    await self._delete(session, found)
+                    await self._delete(session, found, principal)
                     return
                 case None:
                     self._check_running(session)
                     await self._spec(session)
                     if session not in self._entries and not self._closed:
-                        await self._delete(session, None)
+                        await self._delete(session, None, principal)
                         return
 
-    async def _delete(self, session: SessionId, found: Session | None) -> None:
+    async def _delete(self, session: SessionId, found: Session | None, principal: Principal) -> None:
         deleting = Deleting()
         self._entries[session] = deleting
-        self._tasks.spawn(self._remove(session, found, deleting), name=f"delete session {session}")
+        self._tasks.spawn(self._remove(session, found, deleting, principal), name=f"delete session {session}")
         await deleting.done.wait()
         if deleting.problem is not None:
             raise deleting.problem
 
-    async def _remove(self, session: SessionId, found: Session | None, deleting: Deleting) -> None:
+    async def _remove(
+        self, session: SessionId, found: Session | None, deleting: Deleting, principal: Principal
+    ) -> None:
         try:
             if found is not None:
                 await self._stop(found, leave=False)
+            row = await self._services.store.projections.session(session)
+            detail = describe_session(row)
+            await self._services.audit.record("session.delete", principal, session=session, detail=detail)
             if not await self._erase(session):
                 deleting.problem = UnknownSession(session)
         except Exception as problem:  # noqa: BLE001 - it belongs to those who wait; the session is still there
@@ -433,6 +470,17 @@ class Hub:
             log.exception("session %s cannot be opened again", session)
         return True
 
+    async def release(self, conversation: ResumeToken) -> bool:
+        """End the agent process that has this conversation of its engine, if it is idle: another process wants it.
+
+        False when it works, or when no session of this hub has it. The next prompt of the session resumes by id.
+        """
+        for session in self.live:
+            if session.attached and session.resume == conversation:
+                await session.evict(idle=True)
+                return not session.attached
+        return False
+
     async def drain(self, patience_s: float) -> bool:
         """Wait until no turn runs; False when some still do after so many seconds. Nothing new is begun meanwhile."""
         until = self._surroundings.monotonic() + patience_s
@@ -471,6 +519,7 @@ class Hub:
             except TimeoutError:
                 await self._tasks.cancel()
         await self._tasks.cancel()
+        await self._services.recorder.close()
 
     # --------------------------------------------------------------------------------------------- sweeper
 

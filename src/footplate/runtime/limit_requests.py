@@ -19,6 +19,7 @@ from footplate.events.requests import Allow, Answer, Choose, Decline, Deny, Repl
 from footplate.events.rules import meaning
 from footplate.events.tools import Choice, Question
 from footplate.events.view import SessionView
+from footplate.events.wording import format_money
 from footplate.runtime.limits import Limits, Spent
 from footplate.runtime.spec import SessionSpec
 
@@ -29,7 +30,6 @@ NUMBER: Final = re.compile(r"\$?\s*(\d+(?:\.\d+)?)")
 Field = Literal["cost_usd", "turns", "seconds", "tool_calls"]
 FIELDS: Final[dict[str, Field]] = {"money": "cost_usd", "turns": "turns", "time": "seconds", "tool_calls": "tool_calls"}
 UNITS: Final[dict[Field, str]] = {
-    "cost_usd": "${:.2f}",
     "turns": "{:g} turns",
     "seconds": "{:g} seconds",
     "tool_calls": "{:g} tool calls",
@@ -118,6 +118,4 @@ def in_words(limits: Limits, kind: str) -> str:
 
 
 def _amount(field: Field, value: float) -> str:
-    if field == "cost_usd" and value < 0.1:
-        return f"${value:.4f}".rstrip("0")
-    return UNITS[field].format(value)
+    return format_money(value) if field == "cost_usd" else UNITS[field].format(value)

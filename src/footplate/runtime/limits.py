@@ -13,6 +13,7 @@ from msgspec import Meta
 from footplate.config.settings import CommonSettings
 from footplate.events.model import LimitKind, LimitReached
 from footplate.events.view import Totals
+from footplate.events.wording import format_money
 from footplate.host.resources import ResourceLimits, read_resources, stricter
 
 Positive = Meta(gt=0)
@@ -74,7 +75,7 @@ def reached(limits: Limits, spent: Spent) -> LimitReached | None:
 
 def spent_money(limits: Limits, spent: Spent) -> str:
     """How much of the money is gone."""
-    return f"${spent.cost_usd:.4f} of ${limits.cost_usd or 0:.2f} are spent"
+    return f"{format_money(spent.cost_usd)} of {format_money(limits.cost_usd or 0)} are spent"
 
 
 def told(kind: LimitKind, text: str) -> LimitReached:

@@ -13,7 +13,7 @@ import msgspec
 
 from footplate.errors import FootplateError, ProtocolError
 from footplate.runtime import link_wire as w
-from footplate.runtime.backend import Attachment, ChatBackend
+from footplate.runtime.backend import Attachment, OwnerBackend
 from footplate.runtime.private_socket import PrivateServer
 from footplate.tasks import spawn
 
@@ -22,7 +22,7 @@ SOCKET_NAME: Final = "chat.sock"
 log = logging.getLogger(__name__)
 
 
-def link_server(backend: ChatBackend, path: Path) -> PrivateServer:
+def link_server(backend: OwnerBackend, path: Path) -> PrivateServer:
     """A server of the backend on a socket."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -38,7 +38,7 @@ def link_server(backend: ChatBackend, path: Path) -> PrivateServer:
 class _Visit:
     """One connection: requests are served side by side, each attachment by a task of its own."""
 
-    def __init__(self, backend: ChatBackend, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, backend: OwnerBackend, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._backend = backend
         self._reader = reader
         self._writer = writer
@@ -114,6 +114,8 @@ class _Visit:
                 await self._backend.do(request.session, request.command)
             case w.Ask():
                 return await self._backend.query(request.session, request.name, request.arguments)
+            case w.Release():
+                return await self._backend.release(request.conversation)
             case w.Attach():  # served by `_attach`
                 pass
             case _:

@@ -117,6 +117,10 @@ class LinkBackend:
         asked = w.Ask(id=self._number(), session=session, name=name, arguments=dict(arguments))
         return await self._ask(asked, RESULTS[name])
 
+    async def release(self, conversation: ResumeToken) -> bool:
+        """End the agent process that has this conversation, if it is idle."""
+        return await self._ask(w.Release(id=self._number(), conversation=conversation), bool)
+
     # ------------------------------------------------------------------------------------------- inside
 
     def _number(self) -> int:

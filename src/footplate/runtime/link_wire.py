@@ -86,7 +86,13 @@ class Ask(Asked, frozen=True, kw_only=True, tag="query"):
     arguments: dict[str, str] = {}
 
 
-Request = Hello | ListSessions | Find | Create | Fork | Attach | Detach | Do | Ask
+class Release(Asked, frozen=True, kw_only=True, tag="release"):
+    """End the agent process that has this conversation of the engine, if it is idle; true when it is free then."""
+
+    conversation: ResumeToken
+
+
+Request = Hello | ListSessions | Find | Create | Fork | Attach | Detach | Do | Ask | Release
 
 
 class ErrorWire(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

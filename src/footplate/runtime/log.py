@@ -265,12 +265,18 @@ class SessionLog:
             reader.close()
 
     async def append(
-        self, events: Sequence[Event], *, source: Source = "engine", then: Sequence[Event] = (), durable: bool = False
+        self,
+        events: Sequence[Event],
+        *,
+        source: Source = "engine",
+        then: Sequence[Event] = (),
+        durable: bool = False,
+        audit: Sequence[bytes] = (),
     ) -> None:
         """Store the lasting events, all or none, then show all of them. If storing fails nothing has changed here.
 
-        `then` is what the service adds to them: it follows from them and is stored with them or not at all.
-        `durable`: a power cut cannot undo it.
+        `then` is what the service adds to them: it follows from them and is stored with them or not at all. So are the
+        records of `audit`. `durable`: a power cut cannot undo it.
         """
         if not events and not then:
             return
@@ -282,7 +288,7 @@ class SessionLog:
         for event in then:
             batch.add(event, "bridge")
         if batch.lasting:
-            await self._store(batch.lasting, durable=durable)
+            await self._store(batch.lasting, durable=durable, audit=audit)
         self.last_seq, self.last_epoch, self.turn = batch.seq, batch.epoch, batch.turn
         for each in batch.encoded:
             self._reducer.apply(each.envelope)
@@ -302,13 +308,13 @@ class SessionLog:
             self._patient = False
             self.refused = None
 
-    async def _store(self, events: list[Encoded], *, durable: bool) -> None:
+    async def _store(self, events: list[Encoded], *, durable: bool, audit: Sequence[bytes]) -> None:
         def note(problem: StoreError) -> None:
             self.refused = problem
 
         limit_s = self._surroundings.bounds.store_retry_s if self._patient else 0.0
         await patiently(
-            lambda: self.store.append(self.session, self.epoch, self.last_seq, events, durable=durable),
+            lambda: self.store.append(self.session, self.epoch, self.last_seq, events, durable=durable, audit=audit),
             limit_s=limit_s,
             refused=note,
         )

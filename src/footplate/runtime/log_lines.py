@@ -15,13 +15,17 @@ SECRET: Final = re.compile(r"(?i)((?:access_token|token|api_?key|password|secret
 KEYS: Final = re.compile(r"\b(sk-ant-|sk-|fp_)[A-Za-z0-9_\-]{6,}")
 BOTS: Final = re.compile(r"\b((?:bot)?\d{3,}:)[A-Za-z0-9_\-]{15,}")
 """Tokens of Telegram's bots, which stand in the addresses of its calls."""
-QUIET: Final = {
+LEVELS: Final = {
+    "footplate.audit": logging.INFO,
     "uvicorn.error": logging.CRITICAL,
     "websockets": logging.CRITICAL,
     "httpx": logging.WARNING,
     "httpcore": logging.WARNING,
 }
-"""Loggers of libraries that speak of every connection or call; they say what is wrong, no more."""
+"""Loggers with a level of their own, whatever that of the log is.
+
+The newest hash of the audit log is always written. Libraries that log every connection or call log what is wrong.
+"""
 
 
 def redact(text: str) -> str:
@@ -65,5 +69,5 @@ def set_up_logging(level: str, settings: Settings) -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(LineFormatter(settings.http.log))
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
-    for name, least in QUIET.items():
+    for name, least in LEVELS.items():
         logging.getLogger(name).setLevel(least)

@@ -21,6 +21,7 @@ from footplate.errors import FootplateError
 from footplate.events import model as m
 from footplate.events.ids import SessionId
 from footplate.events.model import Envelope
+from footplate.events.visible import show_hidden
 from footplate.host.spawner import Spawner
 from footplate.runtime.bulletin import Bulletin
 from footplate.runtime.services import Services
@@ -34,6 +35,8 @@ TRIES: Final = (0.0, 2.0, 10.0)
 """How long to wait before each try."""
 TIMEOUT_S: Final = 15.0
 COMMAND_S: Final = 60.0
+TEXT_LIMIT: Final = 3000
+"""How many characters of a text a hook is given; a webhook gets all of it."""
 WORDS: Final[dict[Occasion, str]] = {"needs_you": "needs you", "finished": "finished", "failed": "failed"}
 
 
@@ -206,8 +209,14 @@ def build_request(hook: Hook, notice: Notice) -> urllib.request.Request:
         **({"click": notice.link} if notice.link else {}),
         **hook.headers,
     }
-    text = notice.text[:3000] or notice.headline
+    text = brief(notice.text, TEXT_LIMIT) or notice.headline
     return urllib.request.Request(hook.target, text.encode(), headers, method="POST")
+
+
+def brief(text: str, most: int) -> str:
+    """A text for people, with hidden characters visible; what is left out is told by a mark."""
+    shown = show_hidden(text)
+    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
 
 
 def command_variables(notice: Notice) -> dict[str, str]:
@@ -217,7 +226,7 @@ def command_variables(notice: Notice) -> dict[str, str]:
         "FOOTPLATE_SESSION": notice.session,
         "FOOTPLATE_TITLE": notice.title,
         "FOOTPLATE_CWD": notice.cwd,
-        "FOOTPLATE_TEXT": notice.text[:3000],
+        "FOOTPLATE_TEXT": notice.text if len(notice.text) <= TEXT_LIMIT else f"{notice.text[: TEXT_LIMIT - 1]}…",
         "FOOTPLATE_LINK": notice.link,
     }
 

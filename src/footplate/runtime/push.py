@@ -28,9 +28,10 @@ from footplate.config.notify import OCCASIONS, Occasion
 from footplate.config.push import PushSettings
 from footplate.errors import Conflict, InvalidValue, NotFound, StoreError, WrongVersion
 from footplate.events.ids import SessionId
+from footplate.events.visible import show_line
 from footplate.runtime import push_crypto as crypto
 from footplate.runtime.access import Access, Grant
-from footplate.runtime.notify import Notice
+from footplate.runtime.notify import Notice, brief
 from footplate.store.base import Store
 from footplate.store.values import Message
 from footplate.tasks import spawn
@@ -318,7 +319,8 @@ def build_push(
 ) -> urllib.request.Request:
     """The call that hands the message to the push service; a later one about the same session takes its place."""
     endpoint = subscription.browser.endpoint
-    payload = msgspec.json.encode(msgspec.structs.replace(notice, text=notice.text[:TEXT_LIMIT]))
+    shown = msgspec.structs.replace(notice, title=show_line(notice.title), text=brief(notice.text, TEXT_LIMIT))
+    payload = msgspec.json.encode(shown)
     body = crypto.encrypt(
         payload if len(payload) <= crypto.LARGEST else _shorter(notice),
         browser=subscription.browser.keys.p256dh,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
 
 from footplate.engines.base import Engine, Exit, Installed, Options
 from footplate.engines.rejoining import CanRejoin, Rejoining
+from footplate.events.content import ContentBlock, TextBlock
 from footplate.events.ids import SessionId
 from footplate.events.view import SessionView
 from footplate.host.keepers import Held
@@ -48,15 +50,28 @@ def rejoining_options(view: SessionView, record: AgentRecord) -> Options:
     asked = {each.request.engine_request for each in view.requests} - {""}
     requests = tuple(each for each in standing.requests if each.request.id in asked)  # the others are the session's own
     before = record.options
+    standing = msgspec.structs.replace(
+        standing,
+        waiting=tuple(prompt.id for prompt in view.queue),
+        commands=tuple(command for prompt in view.queue if (command := slash_command(prompt.content))),
+        requests=requests,
+    )
     return msgspec.structs.replace(
         before,
-        standing=msgspec.structs.replace(standing, waiting=tuple(each.id for each in view.queue), requests=requests),
+        standing=standing,
         epoch=record.epoch + 1,
         resume=view.resume.value if view.resume is not None else before.session_id or before.resume,
         session_id=None,
         fork=False,
+        effort=view.effort or before.effort,
         first_turn=len(view.turns) + 1,
     )
+
+
+def slash_command(content: tuple[ContentBlock, ...]) -> str:
+    """The command that a prompt begins with; empty when it is none."""
+    text = content[0].text.lstrip() if content and isinstance(content[0], TextBlock) else ""
+    return text.split(maxsplit=1)[0] if text.startswith("/") else ""
 
 
 def can_rejoin(engine: Engine) -> bool:
@@ -130,6 +145,9 @@ class RejoinedWire:
 
     def close_stdin(self) -> None:
         self._wire.close_stdin()
+
+    def listen_errors(self, take: Callable[[bytes], None]) -> None:
+        self._wire.listen_errors(take)
 
     async def end(self, *, close_wait: float | None = CLOSE_WAIT_S) -> Exit:
         return await self._wire.end(close_wait=close_wait)

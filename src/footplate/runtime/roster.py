@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from footplate.config.settings import Settings
-from footplate.engines.base import Capabilities, Engine
+from footplate.engines.base import Capabilities, Engine, Options
 from footplate.engines.catalog import engine_names, make_engine
-from footplate.errors import FootplateError
+from footplate.errors import FootplateError, InvalidValue
 from footplate.events.base import ResumeToken
+from footplate.runtime.modes import check_start, sandbox_of, usable_capabilities
 
 
 class Roster:
@@ -25,8 +26,16 @@ class Roster:
         return engine_names(self._settings)
 
     def capabilities(self, engine: str) -> Capabilities:
-        """What an engine can do. Raises `UnknownEngine`."""
-        return self._engine(engine).capabilities()
+        """What an engine can do on this machine. Raises `UnknownEngine`."""
+        return usable_capabilities(self._engine(engine), self._settings, self._environ)
+
+    def check_mode(self, engine: str, mode: str) -> None:
+        """Raise `InvalidValue` for a mode that the engine does not have, `EngineRefused` for one it refuses here."""
+        made = self._engine(engine)
+        check_start(made, Options(cwd="/", mode=mode, sandbox=sandbox_of(self._settings, engine)), self._environ)
+        modes = self.capabilities(engine).modes
+        if mode not in modes:
+            raise InvalidValue("mode", mode, f"one of {', '.join(modes)}" if modes else f"none: {engine} has none")
 
     def format_resume(self, token: ResumeToken) -> str:
         """The line that goes on with a conversation in a terminal."""

@@ -25,6 +25,7 @@ from footplate.errors import (
     FootplateError,
     HostError,
     InvalidValue,
+    LockHeld,
     SpawnFailed,
     UnsupportedOption,
 )
@@ -32,7 +33,7 @@ from footplate.events.base import ResumeToken
 from footplate.events.commands import Interrupt, SendPrompt
 from footplate.events.content import TextBlock
 from footplate.events.ids import EngineSessionId, PromptId
-from footplate.events.model import EngineAttached, Event, TurnEnded
+from footplate.events.model import EngineAttached, Event, Notice, TurnEnded
 from footplate.events.runs import RunEvent, RunFold
 from footplate.host.locks import SessionLock
 from footplate.host.process import Keeper
@@ -44,6 +45,9 @@ from footplate.tasks import spawn
 
 INTERRUPT_GRACE_S = 5.0
 """How long an interrupted agent may take to end its turn before it is ended by force."""
+
+ASK_S = 1.0
+"""Between two requests to a service for a conversation that it has: it may be working now and idle later."""
 
 
 class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,6 +94,7 @@ class Run:
         self._stop = asyncio.Event()
         self._over = asyncio.Event()
         self._commands = 0
+        self._locked: set[EngineSessionId] = set()
 
     async def interrupt(self, reason: str = "interrupted") -> None:
         """Stop the run: the agent is asked first and ended by force if it does not listen.
@@ -134,25 +139,27 @@ class Run:
         installed = await self.engine.locate(self._environ)
         options = self._options(installed)
         known = options.session_id or (None if options.fork else options.resume)
-        if known is None or await self._take_lock(stack, known):
+        if known is not None:
+            async for event in self._lock(stack, known):
+                yield event
+        if not self._stop.is_set():
             keeper = await stack.enter_async_context(Keeper.start(state_dir=data_folder(self._environ)))
             runner = await Runner.start(self.engine, installed, options, keeper=keeper, environ=self._environ)
+            runner.lines.connect(None)  # a run without a service stores nothing
             self._runner = runner
             stack.push_async_callback(self._leave, runner)
             await self._prompt(runner, options)
-            async for event in self._watch(runner, stack, known):
+            async for event in self._watch(runner, stack):
                 yield event
         for event in self._fold.finish(error=self._cut_short, resume=self._resume):
             yield event
 
-    async def _watch(
-        self, runner: Runner, stack: AsyncExitStack, known: EngineSessionId | None
-    ) -> AsyncGenerator[RunEvent, None]:
+    async def _watch(self, runner: Runner, stack: AsyncExitStack) -> AsyncGenerator[RunEvent, None]:
         async for batch in runner.batches():
             for event in batch:
-                if known is None and isinstance(event, EngineAttached):
-                    known = event.engine_session_id
-                    await self._take_lock(stack, known)
+                if isinstance(event, EngineAttached) and not self._fold.refuses(event):
+                    async for shown in self._lock(stack, event.engine_session_id):
+                        yield shown
                 for shown in self._show(event):
                     yield shown
             if self._fold.completed:
@@ -200,24 +207,53 @@ class Run:
             env=request.env,
         )
 
-    async def _take_lock(self, stack: AsyncExitStack, session: EngineSessionId) -> bool:
-        """Wait until the engine's session is ours alone; False when the run was stopped meanwhile."""
-        folder = data_folder(self._environ) / "locks"
-        lock = SessionLock(folder, f"{self.engine.name}:{session}", what="footplate run")
+    async def _lock(self, stack: AsyncExitStack, session: EngineSessionId) -> AsyncGenerator[RunEvent, None]:
+        """Have a conversation for this run alone, before it is resumed and before its id is given out.
+
+        While somebody else has it this waits, and says for whom, unless the run is stopped.
+        """
+        if session in self._locked:
+            return
+        lock = SessionLock(data_folder(self._environ) / "locks", f"{self.engine.name}:{session}", what="footplate run")
+        try:
+            await lock.acquire()
+        except LockHeld as held:
+            text = f"conversation {session} is in use by {held.holder}; waiting for it"
+            for event in self._fold.feed(Notice(level="warning", text=text, code=LockHeld.code)):
+                yield event
+            if not await self._wait_for(lock, ResumeToken(engine=self.engine.name, value=session)):
+                return
+        self._locked.add(session)
+        stack.callback(lock.release)
+
+    async def _wait_for(self, lock: SessionLock, conversation: ResumeToken) -> bool:
+        """Wait for the lock, and ask for it; False when the run was stopped meanwhile."""
         taking = spawn(lock.acquire(wait=True), name="run: lock", awaited=True)
         stopping = spawn(self._stop.wait(), name="run: stop", awaited=True)
+        asking = spawn(self._ask_for(conversation), name="run: ask for the conversation")
         try:
             await asyncio.wait((taking, stopping), return_when=asyncio.FIRST_COMPLETED)
         finally:
-            stopping.cancel()
-            if not taking.done():
-                taking.cancel()
-            await asyncio.wait((taking, stopping))
+            for task in (taking, stopping, asking):
+                task.cancel()
+            await asyncio.wait((taking, stopping, asking))
         if taking.cancelled():
             return False
         taking.result()
-        stack.callback(lock.release)
         return True
+
+    async def _ask_for(self, conversation: ResumeToken) -> None:
+        """Ask the service of this data folder, again and again, to end the agent process if it is idle."""
+        from footplate.runtime.link import SOCKET_NAME  # noqa: PLC0415 - most runs need none of it
+        from footplate.runtime.link_client import LinkBackend  # noqa: PLC0415
+
+        while True:
+            try:
+                async with LinkBackend.open(data_folder(self._environ) / SOCKET_NAME) as service:
+                    await service.release(conversation)
+            except FootplateError:
+                pass  # it is no service that has it, or an older one: the lock is waited for all the same
+            await asyncio.sleep(ASK_S)
 
     def _start_timer(self, stack: AsyncExitStack) -> None:
         limit = self._request.timeout_s

@@ -17,17 +17,29 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 
 import msgspec
 
-from footplate.engines.base import Asking, Conversation, Engine, Installed, Options, Query, Reaction, Reply, Spawn
+from footplate.engines.base import (
+    Asking,
+    Conversation,
+    Engine,
+    Exit,
+    Installed,
+    Options,
+    Query,
+    Reaction,
+    Reply,
+    Spawn,
+)
 from footplate.engines.rejoining import Restful
 from footplate.errors import EngineDeclined, EngineGone, EngineSilent, UnsupportedOption
 from footplate.events.commands import Command
 from footplate.events.ids import RequestId
 from footplate.events.model import Event, Notice
 from footplate.events.requests import Answer
-from footplate.host.lines import Block
+from footplate.host.lines import Block, LineSplitter
 from footplate.host.spawner import Spawner
-from footplate.runtime.frame_log import log_frames
+from footplate.runtime.frame_log import log_errors, log_frames
 from footplate.runtime.handlers import Handler, Handlers
+from footplate.runtime.line_tap import LINE_BYTES, LineTap
 from footplate.runtime.surroundings import Bounds
 from footplate.runtime.unstored import Unstored
 from footplate.runtime.wires import CLOSE_WAIT_S, Kept, Wire, open_wire
@@ -82,8 +94,13 @@ class Runner:
         self._left = False
         self._unstored: Unstored | None = None
         self._handing = False
+        self._killer: asyncio.Task[Exit] | None = None
         self.session = ""
-        """Whose frames these are, for the log."""
+        """The session that the raw lines belong to, for the service log."""
+        self.lines = LineTap()
+        """Gets every raw line of the agent, in both directions and of stderr."""
+        self._errors = LineSplitter(ceiling=LINE_BYTES)
+        wire.listen_errors(self._read_errors)
         self.tap: Callable[[str, bytes], None] | None = None
         """Reads along with the agent's lines."""
         self._outgoing: deque[Outgoing] = deque()
@@ -258,8 +275,12 @@ class Runner:
         """Write it without the writer task, which costs a step of the loop: an agent that reads takes it at once."""
         if self._outgoing or self._closing or not self._begun.is_set() or not self._wire.write_now(frame):
             return False
-        log_frames(self.session, "out", frame)
+        self._note_sent(frame)
         return True
+
+    def _note_sent(self, frame: bytes) -> None:
+        log_frames(self.session, "out", frame)
+        self.lines.record("out", frame)
 
     async def _write_on(self) -> None:
         """Write what is queued, in order, for as long as the agent takes input.
@@ -291,7 +312,7 @@ class Runner:
             await self._to_write.wait()
 
     async def _write_frame(self, frame: bytes) -> None:
-        log_frames(self.session, "out", frame)
+        self._note_sent(frame)
         await self._wire.write(frame)
 
     def _report_deaf(self) -> None:
@@ -403,6 +424,10 @@ class Runner:
             self._publish([*ending.limits, *self._conversation.finish(ending).events])
         finally:
             self._over = True
+            if self._killer is not None:
+                await asyncio.wait((self._killer,))
+            self._note_errors(self._errors.finish())
+            self.lines.finish()
             await self._stop_writing()
             await self._handlers.close()
             self._give_up()
@@ -412,12 +437,26 @@ class Runner:
         self._begin()
         while (block := await self._wire.read()) is not None:
             log_frames(self.session, "in", block.lines)
+            self.lines.record("in", block.lines)
+            for line in block.oversize:
+                self.lines.record_cut("in", line.head, line.size)
             if self.tap is not None:
                 self.tap(self.session, block.lines)
             await self._read_block(block)
             await self._leave_room()
         while self._held:
             await self._translate_held()
+
+    def _read_errors(self, chunk: bytes) -> None:
+        """Take what the agent writes to stderr."""
+        self._note_errors(self._errors.feed(chunk))
+
+    def _note_errors(self, block: Block) -> None:
+        log_errors(self.session, block.lines)
+        if block.lines:
+            self.lines.record("err", block.lines)
+        for line in block.oversize:
+            self.lines.record_cut("err", line.head, line.size)
 
     async def _stop_writing(self) -> None:
         if not self._writer.done():
@@ -465,6 +504,11 @@ class Runner:
             self._handlers.drop(key)
         for call in reaction.calls:
             self._handlers.call(call, self._called)
+        if reaction.fatal and self._killer is None:
+            # Not awaited: this may run in the task that reads, and that has to read to the end of the output.
+            log.error("session %s: the agent process is ended: %s", self.session, reaction.fatal)
+            self._ending = True
+            self._killer = spawn(self._wire.end(close_wait=0.0), name=f"end {self._engine}")
         self._room.set()
         return reaction.frames
 

@@ -15,6 +15,8 @@ from footplate.events.ids import SessionId
 from footplate.host.keepers import Keepers
 from footplate.host.process import Keeper
 from footplate.host.sweep import Reaped, collect_leftovers, read_records
+from footplate.runtime.audit_head import keep_head
+from footplate.runtime.audit_settings import audit_settings
 from footplate.runtime.hub import Hub
 from footplate.runtime.services import Services
 from footplate.runtime.tracing.opening import open_traces
@@ -103,6 +105,8 @@ async def open_service(
         )
         if traces is not None:
             services.bulletin.subscribe(traces)
+        await stack.enter_async_context(keep_head(store.audit, data, services.surroundings))
+        await stack.enter_async_context(audit_settings(services))
         service = await stack.enter_async_context(open_runtime(services))
         service.reaped = reaped
         yield service
@@ -126,8 +130,10 @@ async def open_runtime(
     try:
         service.rejoined = await hub.rejoin_kept()
         await hub.take_up_left()
+        services.housekeeping.start()
         yield service
     finally:
+        await services.housekeeping.close()
         await (hub.detach() if hub.leaving else hub.close())
         if keepers is not None:
             await (keepers.leave() if hub.leaving else keepers.close())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
@@ -12,39 +11,19 @@ from footplate.config.live import LiveSettings
 from footplate.config.rules import Rule
 from footplate.config.settings import Settings
 from footplate.engines.base import Engine
-from footplate.errors import StoreError
-from footplate.events.ids import SessionId
-from footplate.events.model import RequestAnswered
-from footplate.events.requests import Request
 from footplate.host.keepers import Keepers
 from footplate.host.spawner import Spawner
+from footplate.runtime.audit import Audit
 from footplate.runtime.bulletin import Bulletin
 from footplate.runtime.guard import GUARD, judge
 from footplate.runtime.handlers import Handler
-from footplate.runtime.patience import patiently
+from footplate.runtime.housekeeping import Housekeeping, audit_step, retention_step
 from footplate.runtime.projects import Projects
+from footplate.runtime.recorder import Recorder
 from footplate.runtime.surroundings import Surroundings
 from footplate.runtime.taps import Taps
 from footplate.runtime.warm import Place, WarmPool
 from footplate.store.base import Store
-
-log = logging.getLogger(__name__)
-AUDIT = "audit"
-"""The documents in which every answer to a request is written down, in order of time. Retention leaves them alone."""
-
-
-class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One answer: who decided what, from where, about which call."""
-
-    time: float
-    session: SessionId
-    request: str
-    kind: str
-    tool: str
-    title: str
-    by: str
-    surface: str
-    answer: object
 
 
 class Services:
@@ -78,10 +57,16 @@ class Services:
         self._live = LiveSettings(settings, environ)
         self.data = data
         self.locks = data / "locks"
+        self.audit = Audit(store.audit, self.surroundings)
         self.bulletin = Bulletin()
         self.provide: Callable[[Engine], Awaitable[bool]] | None = None
         """Installs an agent that is asked for and not there, where that is wanted; False when it cannot."""
         self.taps = Taps()
+        self.housekeeping = Housekeeping(self.surroundings.bounds)
+        self.housekeeping.add("retention", retention_step(store, self.audit, lambda: self.live.retention))
+        self.housekeeping.add("retention of the audit log", audit_step(self.audit, lambda: self.live.retention))
+        self.recorder = Recorder(store, self.surroundings, enabled=lambda: self.live.retention.frames)
+        self.recorder.on_volume = self.housekeeping.hurry
         self.projects = Projects(settings, environ)
         self.hooks: dict[str, Handler] = {GUARD: self._judge}
         """Handlers that any agent of ours may call, by name."""
@@ -93,6 +78,10 @@ class Services:
         """What the operator decided, as the file has it now: for what may change while sessions run."""
         return self._live.now
 
+    def on_settings_change(self, listener: Callable[[Settings, Settings], None] | None) -> None:
+        """Have this called with the settings before and after each change of their file; None: nothing any more."""
+        self._live.on_change = listener
+
     @property
     def rules(self) -> tuple[Rule, ...]:
         """The operator's rules as they are now."""
@@ -100,24 +89,3 @@ class Services:
 
     async def _judge(self, given: msgspec.Raw) -> msgspec.Raw:
         return judge(given, self.rules)
-
-    async def audit(self, session: SessionId, request: Request, answered: RequestAnswered) -> None:
-        """Write an answer into the audit log."""
-        entry = AuditEntry(
-            time=self.surroundings.time(),
-            session=session,
-            request=answered.request,
-            kind=request.kind,
-            tool=request.tool,
-            title=request.title,
-            by=answered.by,
-            surface=answered.surface,
-            answer=answered.answer,
-        )
-        documents, key, body = self.store.documents(AUDIT), self.surroundings.new_id(), msgspec.json.encode(entry)
-        try:
-            limit_s = self.surroundings.bounds.store_retry_s
-            await patiently(lambda: documents.put(key, body, durable=False), limit_s=limit_s)
-        except StoreError as problem:
-            # The answer is stored in the session's log; it must not end the session that this copy is missing.
-            log.error("session %s: no audit entry of request %s: %s", session, answered.request, problem)  # noqa: TRY400

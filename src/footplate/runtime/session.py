@@ -21,15 +21,17 @@ from footplate.events.requests import Answer
 from footplate.events.rules import SessionRule
 from footplate.events.view import RequestView, SessionView
 from footplate.runtime.agent import Agent
+from footplate.runtime.audit import Principal
 from footplate.runtime.conductor import Halted, When
 from footplate.runtime.deltas import join_deltas
 from footplate.runtime.limits import Limits
 from footplate.runtime.log import Subscription
+from footplate.runtime.modes import check_start, session_options, usable_modes
 from footplate.runtime.records import with_token
 from footplate.runtime.recovery import BRIDGE
 from footplate.runtime.session_life import SessionLife
 from footplate.runtime.shell import run_shell
-from footplate.runtime.spec import SessionSpec, keep_spec
+from footplate.runtime.spec import SessionSpec, check_effort, keep_spec
 
 
 class Session(SessionLife):
@@ -100,22 +102,38 @@ class Session(SessionLife):
         await self._ready()
         await self._do(self._conductor.continue_queue)
 
-    async def answer(self, request: RequestId, answer: Answer, *, by: str, surface: str) -> RequestView:
+    async def answer(
+        self, request: RequestId, answer: Answer, *, by: str, surface: str, origin: str = ""
+    ) -> RequestView:
         """Answer a request. The first answer wins; `AlreadyAnswered` tells the others who was first."""
-        return await self._do(lambda: self._desk.answer(request, answer, by, surface))
+        principal = Principal(by=by, surface=surface, origin=origin)
+        return await self._do(lambda: self._desk.answer(request, answer, principal))
 
     async def set_mode(self, mode: str) -> None:
-        """Change the permission mode, now or with the next process."""
+        """Change the permission mode, now or with the next process. Raises `EngineRefused` for one that cannot be."""
+        self.check_mode(mode)
         await self._set(c.SetMode(key=self._key(), mode=mode), m.ModeChanged(mode=mode))
+
+    def check_mode(self, mode: str) -> None:
+        """Raise `EngineRefused` or `InvalidValue` for a mode that no process of this session could start in."""
+        options = session_options(msgspec.structs.replace(self.spec, mode=mode), self._services.settings)
+        check_start(self._engine, options, self._services.environ)
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        """The modes that can be asked for."""
+        options = session_options(self.spec, self._services.settings)
+        return usable_modes(self._engine, options, self._services.environ)
 
     async def set_model(self, model: str) -> None:
         """Change the model, now or with the next process."""
         await self._set(c.SetModel(key=self._key(), model=model), m.ModelChanged(model=model))
 
     async def set_effort(self, effort: str) -> None:
-        """Change how hard the model thinks, now or with the next process."""
+        """Change how hard the model thinks, now or with the next process. Raises `InvalidValue`."""
+        check_effort(self._engine, effort)
         await self._set(c.SetEffort(key=self._key(), effort=effort), None)
-        await self.respec(msgspec.structs.replace(self.spec, effort=effort))
+        await self._do(lambda: self._log.append([m.EffortChanged(effort=effort)], source="person"))
 
     async def set_option(self, option: str, value: str) -> None:
         """Change an option of the engine's own, now or with the next process. Raises `InvalidValue`."""
@@ -125,6 +143,11 @@ class Session(SessionLife):
             raise InvalidValue("option", option, f"one of {', '.join(each.id for each in told)}")
         if known is not None and value not in {each.value for each in known.values}:
             raise InvalidValue(option, value, f"one of {', '.join(each.value for each in known.values)}")
+        setters = {"mode": self.set_mode, "model": self.set_model, "thought_level": self.set_effort}
+        setter = setters.get(known.category) if known is not None else None
+        if setter is not None:
+            await setter(value)
+            return
         changed = tuple(msgspec.structs.replace(each, value=value) if each.id == option else each for each in told)
         event = m.ConfigChanged(options=changed) if changed != told else None
         await self._set(c.SetOption(key=self._key(), option=option, value=value), event)
@@ -133,6 +156,9 @@ class Session(SessionLife):
     async def respec(self, spec: SessionSpec) -> None:
         """Have the agent's next process be started like this."""
         await self._ready()
+        if spec.effort != self.spec.effort:
+            check_effort(self._engine, spec.effort)
+            await self._do(lambda: self._log.append([m.EffortChanged(effort=spec.effort)], source="person"))
         await keep_spec(self._services.store, self.id, spec)
         self._conductor.spec = spec
 
@@ -179,12 +205,13 @@ class Session(SessionLife):
             raise EngineGone(self.spec.engine, "no process runs; it starts with the next prompt")
         return self._parts.conductor.agent
 
-    async def revoke(self, rule: RuleId, *, by: str = "", surface: str = "") -> None:
+    async def revoke(self, rule: RuleId, *, by: str = "", surface: str = "", origin: str = "") -> None:
         """Take back what was allowed for the session, by the id of the rule: the next call is asked already.
 
         An agent that holds the rule and does not let go of it is replaced as soon as no turn runs.
         """
-        command = await self._do(lambda: self._desk.revoke(rule, by, surface))
+        principal = Principal(by=by, surface=surface, origin=origin)
+        command = await self._do(lambda: self._desk.revoke(rule, principal))
         agent = self._conductor.agent
         if command is None or agent is None:
             return

@@ -139,6 +139,7 @@ class SessionLife(ABC):
             title=title,
             model=self.spec.model,
             mode=self.spec.mode,
+            effort=self.spec.effort,
             resumed=resume,
         )
         self._log.claim(await self._services.store.claim(self.id))
@@ -255,8 +256,10 @@ class SessionLife(ABC):
 
     @property
     def spec(self) -> SessionSpec:
-        """How it was opened."""
-        return self._spec if self._parts is None else self._parts.conductor.spec
+        """How it was opened, with the effort that was set since."""
+        spec = self._spec if self._parts is None else self._parts.conductor.spec
+        effort = self._log.outline().effort or spec.effort
+        return spec if effort == spec.effort else msgspec.structs.replace(spec, effort=effort)
 
     @property
     def cold(self) -> bool:
@@ -277,6 +280,11 @@ class SessionLife(ABC):
     def attached(self) -> bool:
         """Whether an agent process lives."""
         return self._parts is not None and self._parts.conductor.agent is not None
+
+    @property
+    def resume(self) -> ResumeToken | None:
+        """The engine's conversation of the session, once it is known."""
+        return self._log.outline().resume
 
     @property
     def in_use(self) -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+from footplate.engines.base import Engine
 from footplate.engines.tuning import Extras
+from footplate.errors import InvalidValue
 from footplate.events.ids import SessionId
 from footplate.runtime.folder_config import McpConfig
 from footplate.runtime.limits import Limits
@@ -15,7 +17,7 @@ SPECS = "sessions"
 
 
 class SessionSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked for when the session was made; model, mode and title go on in its log."""
+    """What was asked for when the session was made; model, mode, effort and title go on in its log."""
 
     engine: str
     cwd: str
@@ -38,6 +40,15 @@ class SessionSpec(msgspec.Struct, frozen=True, kw_only=True):
     profile: str = ""
     output_schema: str = ""
     """A JSON schema (as JSON) that each turn's structured output has to fit."""
+
+
+def check_effort(engine: Engine, effort: str) -> None:
+    """Raise `InvalidValue` for an effort that the engine does not have; some would ignore it without a word."""
+    can = engine.capabilities()
+    if not effort or not can.efforts or effort in can.efforts or (can.effort_tokens and effort.isdecimal()):
+        return
+    tokens = ", or a number of tokens to think with" if can.effort_tokens else ""
+    raise InvalidValue("effort", effort, f"one of {', '.join(can.efforts)}{tokens}")
 
 
 async def keep_spec(store: Store, session: SessionId, spec: SessionSpec) -> None:

@@ -22,7 +22,7 @@ def starting_options(
         cwd=spec.cwd,
         model=view.model or spec.model,
         mode=view.mode or spec.mode,
-        effort=spec.effort,
+        effort=view.effort or spec.effort,
         resume=view.resume.value if view.resume is not None else None,
         fork=spec.fork and not view.turns,
         asks=True,

@@ -70,6 +70,12 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     unused_s: float = 60.0
     """How long a session without agent, reader, timer and caller stays in memory."""
 
+    housekeeping_first_s: float = 60.0
+    """The time between the start of the service and its first housekeeping: a service that starts has enough to do."""
+
+    housekeeping_every_s: float = 600.0
+    """How often a job of housekeeping is run, unless it says otherwise."""
+
 
 class Surroundings:
     """The machine as sessions see it."""

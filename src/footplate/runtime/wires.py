@@ -96,6 +96,10 @@ class Wire(Protocol):
         """Nothing more will be written."""
         ...
 
+    def listen_errors(self, take: Callable[[bytes], None]) -> None:
+        """Pass on what the agent writes to stderr: what was read so far, then each chunk as it is read."""
+        ...
+
     async def end(self, *, close_wait: float | None = CLOSE_WAIT_S) -> Exit:
         """See the agent out: by itself within `close_wait`, then by force. Leaves nothing behind.
 
@@ -178,6 +182,9 @@ class ProcessWire:
     def close_stdin(self) -> None:
         self._process.close_stdin()
 
+    def listen_errors(self, take: Callable[[bytes], None]) -> None:
+        self._process.listen_errors(take)
+
     async def end(self, *, close_wait: float | None = CLOSE_WAIT_S) -> Exit:
         ended = await self._process.end(close_wait=close_wait, term_wait=TERM_WAIT_S)
         if self._watch is not None:
@@ -248,6 +255,9 @@ class TaskWire:
         for line in lines:
             self._inbox.put_nowait(line)
         return True
+
+    def listen_errors(self, take: Callable[[bytes], None]) -> None:
+        """A task has no stderr."""
 
     def close_stdin(self) -> None:
         if not self._closing.is_set():

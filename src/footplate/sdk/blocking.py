@@ -91,9 +91,36 @@ class Client:
         """A session of before, by its id."""
         return Session(self._loop, self._loop.wait(self._client.resume_session(session)))
 
-    def resume_or_create_session(self, session: str, engine: str = "", *, cwd: str) -> Session:
-        """The session of that id if there is one, else a new one."""
-        return Session(self._loop, self._loop.wait(self._client.resume_or_create_session(session, engine, cwd=cwd)))
+    def resume_or_create_session(
+        self,
+        session: str,
+        engine: str = "",
+        *,
+        cwd: str,
+        model: str = "",
+        mode: str = "",
+        effort: str = "",
+        title: str = "",
+        limits: Mapping[str, object] | None = None,
+        env: Mapping[str, str] | None = None,
+        profile: str = "",
+        output_schema: Mapping[str, object] | None = None,
+    ) -> Session:
+        """The session of that id, which may be of your own choice; a new one with that id if there is none."""
+        opening = self._client.resume_or_create_session(
+            session,
+            engine,
+            cwd=cwd,
+            model=model,
+            mode=mode,
+            effort=effort,
+            title=title,
+            limits=limits,
+            env=env,
+            profile=profile,
+            output_schema=output_schema,
+        )
+        return Session(self._loop, self._loop.wait(opening))
 
     def destroy_session(self, session: str) -> None:
         """End a session and remove it with its log."""

@@ -7,12 +7,13 @@ import os
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing
 from typing import Final
+from urllib.parse import quote
 
 import msgspec
 
 from footplate.config.places import data_folder
 from footplate.config.running import read_running
-from footplate.errors import ServiceUnreachable, UnknownSession
+from footplate.errors import ServiceUnreachable
 from footplate.events.ids import RequestId, SessionId
 from footplate.events.model import ConfigOption, SessionState
 from footplate.events.requests import Answer, RequestKind, RequestState
@@ -167,11 +168,8 @@ class Client:
         output_schema: Mapping[str, object] | None = None,
     ) -> Session:
         """Open a session. `resume` is an engine's own id or resume line of a conversation to go on with."""
-        body: dict[str, object] = {"cwd": cwd, "engine": engine, "model": model, "mode": mode, "effort": effort}
-        body |= {"title": title, "resume": resume, "limits": dict(limits or {}), "env": dict(env or {})}
-        body |= {"profile": profile}
-        if output_schema is not None:
-            body["output_schema"] = dict(output_schema)
+        body = _new_session(engine, cwd, model=model, mode=mode, effort=effort, title=title, resume=resume)
+        body |= _surroundings(limits, env, profile, output_schema)
         return self.adopt(await self.wire.post("/api/sessions", SessionInfo, body))
 
     async def resume_session(self, session: str) -> Session:
@@ -179,7 +177,7 @@ class Client:
         found = self._sessions.get(SessionId(session))
         if found is not None:
             return found
-        detail = await self.wire.get(f"/api/sessions/{session}", SessionDetail)
+        detail = await self.wire.get(_path(session), SessionDetail)
         shared = {
             each.name: getattr(detail, each.name)
             for each in msgspec.structs.fields(SessionInfo)
@@ -187,21 +185,44 @@ class Client:
         }
         return self.adopt(SessionInfo(**shared, turns=len(detail.turns), updated_at=detail.updated_at or 0.0))
 
-    async def resume_or_create_session(self, session: str, engine: str = "", *, cwd: str) -> Session:
-        """The session of that id if there is one, else a new one."""
-        try:
-            return await self.resume_session(session)
-        except UnknownSession:
-            return await self.create_session(engine, cwd=cwd)
+    async def resume_or_create_session(
+        self,
+        session: str,
+        engine: str = "",
+        *,
+        cwd: str,
+        model: str = "",
+        mode: str = "",
+        effort: str = "",
+        title: str = "",
+        limits: Mapping[str, object] | None = None,
+        env: Mapping[str, str] | None = None,
+        profile: str = "",
+        output_schema: Mapping[str, object] | None = None,
+    ) -> Session:
+        """The session of that id, which may be of your own choice; a new one with that id if there is none.
+
+        The service keeps it: any number of calls, from any program and after a restart, give one session. One that is
+        there gets the model, the mode and the effort that are given; what else is given is for a new one. An id has
+        1 to 64 letters, digits, `.`, `_` or `-`.
+        """
+        body = _new_session(engine, cwd, model=model, mode=mode, effort=effort, title=title)
+        body |= _surroundings(limits, env, profile, output_schema)
+        return self.adopt(await self.wire.put(_path(session), SessionInfo, body))
 
     async def destroy_session(self, session: str) -> None:
         """End a session and remove it with its log."""
         await (await self.resume_session(session)).destroy()
-        self._sessions.pop(SessionId(session), None)
 
     def adopt(self, info: SessionInfo) -> Session:
         """The object for a session; one for each, however often it is asked for."""
-        return self._sessions.setdefault(info.id, Session(self, info))
+        found = self._sessions.setdefault(info.id, Session(self, info))
+        found.learn(info)
+        return found
+
+    def release(self, session: SessionId) -> None:
+        """Forget the object for a session that was removed: another one may get its id."""
+        self._sessions.pop(session, None)
 
     async def sessions(
         self,
@@ -335,3 +356,21 @@ class Client:
             self._agents[engine] = made
             await made.call("initialize", INITIALIZE)
         return self._agents[engine]
+
+
+def _path(session: str) -> str:
+    return f"/api/sessions/{quote(session, safe='')}"
+
+
+def _new_session(engine: str, cwd: str, **given: str) -> dict[str, object]:
+    return {"engine": engine, "cwd": cwd, **given}
+
+
+def _surroundings(
+    limits: Mapping[str, object] | None,
+    env: Mapping[str, str] | None,
+    profile: str,
+    output_schema: Mapping[str, object] | None,
+) -> dict[str, object]:
+    body: dict[str, object] = {"limits": dict(limits or {}), "env": dict(env or {}), "profile": profile}
+    return body if output_schema is None else {**body, "output_schema": dict(output_schema)}

@@ -63,6 +63,10 @@ class Service(Protocol):
         """The object for a session."""
         ...
 
+    def release(self, session: SessionId) -> None:
+        """Forget the object for a session that was removed."""
+        ...
+
     async def raw_send_session_method(
         self, session: str, method: str, params: Mapping[str, object] | None = None
     ) -> object:
@@ -91,6 +95,10 @@ class Session:
     def info(self) -> SessionInfo:
         """What was known of it last; `refresh()` asks again."""
         return self._info
+
+    def learn(self, info: SessionInfo) -> None:
+        """The service told how the session stands."""
+        self._info = info
 
     async def refresh(self) -> SessionInfo:
         """What a list would show of it now."""
@@ -284,8 +292,9 @@ class Session:
                 await self._wire.tell("POST", f"{self._path}/option", {"option": option, "value": value})
 
     async def get_config_options(self) -> tuple[ConfigOption, ...]:
-        """What can be chosen in the session, as far as its engine has told."""
-        return (await self.detail()).options
+        """What can be chosen: as the session's agent told; before it is started, what is known of the engine."""
+        detail = await self.detail()
+        return detail.options or detail.choices
 
     async def get_modes(self) -> ModeState:
         """The permission modes, and the one that holds."""
@@ -328,6 +337,7 @@ class Session:
         """End the session and remove it with its log."""
         await self.close()
         await self._wire.exchange("DELETE", self._path)
+        self._client.release(self.id)
 
     async def close(self) -> None:
         """Listen no more. The session itself lives on in the service."""

@@ -8,9 +8,9 @@ import msgspec
 
 from footplate.events.base import OptionalRaw
 from footplate.events.ids import EngineSessionId, PromptId, RequestId, SessionId, ToolCallId, TurnId
-from footplate.events.model import SessionState, WaitingFor
+from footplate.events.model import ConfigOption, SessionState, WaitingFor
 from footplate.events.requests import RequestKind, RequestOption, RequestState, Suggestion
-from footplate.events.tools import Question
+from footplate.events.tools import Question, ToolDetail
 from footplate.events.view import QueuedPrompt, SessionView
 
 
@@ -27,12 +27,14 @@ class SessionInfo(msgspec.Struct, frozen=True, kw_only=True):
     title: str = ""
     model: str = ""
     mode: str = ""
+    effort: str = ""
     created_at: float | None = None
     updated_at: float = 0.0
     last_seq: int = 0
     attached: bool = False
     turn: TurnId | None = None
     turns: int = 0
+    failed: bool = False
     cost_usd: float | None = None
     open_requests: int = 0
     forked_from: SessionId | None = None
@@ -52,9 +54,10 @@ class SessionDetail(SessionView, frozen=True, kw_only=True):
 
     id: SessionId
     engine_session_id: EngineSessionId | None = None
-    effort: str = ""
     modes: tuple[str, ...] = ()
     efforts: tuple[str, ...] = ()
+    choices: tuple[ConfigOption, ...] = ()
+    """`options` once the agent has told them; before that, what is known of its engine."""
     resume_line: str = ""
     archived: bool = False
 
@@ -83,6 +86,7 @@ class RequestInfo(msgspec.Struct, frozen=True, kw_only=True):
     reason_type: str = ""
     blocked_path: str = ""
     input: OptionalRaw = None
+    detail: ToolDetail | None = None
     questions: tuple[Question, ...] = ()
     plan: str = ""
     plan_file: str = ""

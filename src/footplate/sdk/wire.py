@@ -104,6 +104,10 @@ class Wire:
         """Ask for something. `again`: asking twice does no harm. `slow`: the answer may take as long as it must."""
         return _decode(await self.exchange("POST", path, body=body or {}, again=again, slow=slow), answer)
 
+    async def put(self, path: str, answer: type[T], body: object) -> T:
+        """Have something be so, which does no harm when it is asked twice; how it is then."""
+        return _decode(await self.exchange("PUT", path, body=body, again=True), answer)
+
     async def tell(self, method: str, path: str, body: object = None, *, params: Params | None = None) -> None:
         """Ask for something that has no answer, and does no harm when it is asked twice."""
         await self.exchange(method, path, body=body, params=params, again=True)

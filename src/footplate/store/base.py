@@ -10,24 +10,27 @@ acknowledged though its events may be there: `last_seq` says whether they are.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from footplate.errors import StoreFailed
 from footplate.events.ids import RequestId, SessionId
 from footplate.events.model import Envelope, SessionState
+from footplate.store.chain import AuditHead, AuditRow
 from footplate.store.projection import RequestRow, SessionRow
 from footplate.store.values import (
     Document,
     Encoded,
-    Frame,
+    FramePage,
+    FrameQuery,
     JournalPage,
     JournalRow,
     Lease,
     Message,
     Page,
     Put,
+    RawLines,
     RequestFilter,
     Retained,
     RetentionPolicy,
@@ -104,6 +107,31 @@ class Queue(Protocol):
         """How many are not done."""
 
 
+class AuditTrail(Protocol):
+    """Records of who did what, each chained to the one before (`store.chain`). They can be added, read, and cut.
+
+    A record is the JSON of an object without the fields `number` and `previous`, which the store puts before its own.
+    """
+
+    async def append(self, records: Sequence[bytes]) -> AuditHead:
+        """Add records in order; the newest. A power cut cannot undo it."""
+
+    async def head(self) -> AuditHead:
+        """The newest record."""
+
+    async def wait(self, after: int) -> AuditHead:
+        """Wait until there is a record after that number; the newest then. It is safe from a power cut."""
+
+    async def read(self, after: int = 0, limit: int = READ_LIMIT) -> list[AuditRow]:
+        """The records after a number: up to `limit`, perhaps fewer when they are large, none only at the end."""
+
+    async def find_last(self, before: float) -> AuditRow | None:
+        """The last record that was written before that time."""
+
+    async def cut(self, through: int, budget: int = BUDGET) -> int:
+        """Remove the oldest records, up to that number and at most `budget`; how many. The newest always stays."""
+
+
 class Projections(Protocol):
     """The index over all sessions, folded from events as they are appended."""
 
@@ -142,6 +170,10 @@ class Store(Protocol):
         """Why nothing can be stored now; None while it can."""
 
     @property
+    def audit(self) -> AuditTrail:
+        """The audit log."""
+
+    @property
     def projections(self) -> Projections:
         """The index over sessions and requests."""
 
@@ -156,13 +188,14 @@ class Store(Protocol):
         events: Sequence[Envelope | Encoded],
         *,
         durable: bool = False,
+        audit: Sequence[bytes] = (),
     ) -> int:
         """Add events, all or none, after the one numbered `expected_seq`; the number of the last.
 
-        Returns when readers can see them and the death of this process cannot undo it; with `durable` when a power
-        cut cannot either. An older epoch than the claimed one is refused with `WrongEpoch`, another place in the log
-        with `WrongSequence`; a gap in the numbers, a foreign session or epoch, or an ephemeral event with
-        `InvalidValue`.
+        The records of `audit` are added to the audit log with them or not at all. Returns when readers can see them and
+        the death of this process cannot undo it; with `durable` when a power cut cannot either. An older epoch than
+        the claimed one is refused with `WrongEpoch`, another place in the log with `WrongSequence`; a gap in the
+        numbers, a foreign session or epoch, or an ephemeral event with `InvalidValue`.
         """
 
     async def sync(self) -> None:
@@ -182,11 +215,17 @@ class Store(Protocol):
     async def last_seq(self, session: SessionId) -> int:
         """The number of the last event; 0 when there is none."""
 
-    async def append_frames(self, session: SessionId, frames: Sequence[Frame]) -> None:
-        """Keep raw frames of a session that was claimed."""
+    async def append_frames(self, session: SessionId, chunks: Sequence[RawLines]) -> int:
+        """Store raw lines of a session that was claimed; the number of the last. They are numbered densely from 1.
 
-    async def read_frames(self, session: SessionId, after: int = 0, limit: int = READ_LIMIT) -> list[Frame]:
-        """The frames kept for events after that number, in order; all those of the last event even past the limit."""
+        Never durable. `WrongEpoch` when there is no such session, `InvalidValue` when a chunk is not whole lines.
+        """
+
+    async def read_frames(self, session: SessionId, query: FrameQuery) -> FramePage:
+        """A page of raw lines, as far as retention has left them; an empty one for a session without any.
+
+        A page may be short, or empty while there is `more`, when lines are large or few of them match.
+        """
 
     def journal(self, name: str) -> Journal:
         """The journal of that name; it begins with its first entry."""
@@ -208,11 +247,17 @@ class Store(Protocol):
     async def rebuild_projections(self) -> int:
         """Fold the index anew from the logs, beside the running work; how many sessions."""
 
-    async def retain(self, policy: RetentionPolicy, budget: int = BUDGET) -> Retained:
-        """One step of retention: removes at most `budget` rows. Call again while `more`."""
+    async def retain(
+        self, policy: RetentionPolicy, budget: int = BUDGET, *, record: Callable[[SessionRow], bytes] | None = None
+    ) -> Retained:
+        """One step of retention: removes at most `budget` rows. Call again while `more`.
+
+        `record` gives the audit record of a session that is removed, which is stored in the same transaction. It must
+        be pure: a store may call it in another thread.
+        """
 
     async def delete_session(self, session: SessionId) -> bool:
-        """Remove a session with its log, frames and rows; False when there is none. Its id is free at once."""
+        """Remove a session with its log, raw lines, rows and documents; False when there is none. Its id is free."""
 
     def export(self, session: SessionId) -> AsyncGenerator[bytes, None]:
         """The session as JSONL, line by line, each with its newline. `UnknownSession` when there is none."""

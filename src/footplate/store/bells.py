@@ -44,6 +44,10 @@ class Bells:
         self.ring(tuple(self._waiting))
 
 
+AUDIT_BELL = "audit"
+"""The key that rings when the audit log grows."""
+
+
 def session_bell(session: str) -> str:
     """The key that rings when a session's log grows or goes."""
     return f"session {session}"

@@ -18,22 +18,28 @@ from footplate.store.base import BUDGET, LIST_LIMIT, READ_LIMIT, Lines
 from footplate.store.bells import Bells, session_bell
 from footplate.store.entries import check_cursor, check_limit, check_place, check_range, prepare_entries
 from footplate.store.follow import follow
+from footplate.store.frames import PageMaker, check_lines, check_query, count_lines, split_block
+from footplate.store.memory_audit import MemoryAudit
 from footplate.store.memory_documents import MemoryDocuments
 from footplate.store.memory_index import MemoryProjections
 from footplate.store.memory_journal import MemoryJournal, Sheets
 from footplate.store.memory_queue import Line, MemoryQueue
 from footplate.store.paging import make_page
-from footplate.store.projection import Folding
+from footplate.store.projection import Folding, SessionRow
 from footplate.store.transfer import Reader, each, write_line, write_title
 from footplate.store.upcast import upcast
 from footplate.store.values import (
     ARCHIVED,
+    SESSION_DOCUMENTS,
     Document,
     Encoded,
     Frame,
+    FramePage,
+    FrameQuery,
     JournalRow,
     Lease,
     Page,
+    RawLines,
     Retained,
     RetentionPolicy,
     Stored,
@@ -46,6 +52,7 @@ class _Log:
         self.events: list[Stored] = []
         self.epochs: list[int] = []
         self.frames: list[Frame] = []
+        self.last_frame = 0
         self.folding = Folding(session)
 
 
@@ -67,6 +74,7 @@ class MemoryStore:
         self._numbers = itertools.count(1)
         self._bells = Bells()
         self._closed = False
+        self.audit = MemoryAudit(self._now, self._bells)
         self.projections = MemoryProjections(self._foldings, self._is_archived)
 
     async def __aenter__(self) -> Self:
@@ -114,6 +122,7 @@ class MemoryStore:
         events: Sequence[Envelope | Encoded],
         *,
         durable: bool = False,
+        audit: Sequence[bytes] = (),
     ) -> int:
         """Add events, all or none, after the one numbered `expected_seq`; the number of the last."""
         entries = prepare_entries(session, epoch, expected_seq, events)
@@ -125,6 +134,7 @@ class MemoryStore:
         log.events += (Stored(session, entry.envelope.seq, SCHEMA_VERSION, entry.body) for entry in entries)
         log.epochs += [epoch] * len(entries)
         self._bells.ring((session_bell(session),))
+        self.audit.add(audit)
         await asyncio.sleep(0)
         return expected_seq + len(entries)
 
@@ -157,20 +167,24 @@ class MemoryStore:
         log = self._held().get(session)
         return len(log.events) if log else 0
 
-    async def append_frames(self, session: SessionId, frames: Sequence[Frame]) -> None:
-        """Keep raw frames of a session that was claimed."""
+    async def append_frames(self, session: SessionId, chunks: Sequence[RawLines]) -> int:
+        """Store raw lines; the number of the last."""
+        check_lines(chunks)
         log = self._held().get(session)
         if log is None:
             raise WrongEpoch(session, 0, 0)
-        log.frames = sorted([*log.frames, *frames], key=lambda frame: frame.seq)
+        log.frames += split_block(log.last_frame + 1, chunks)
+        log.last_frame += count_lines(chunks)
+        return log.last_frame
 
-    async def read_frames(self, session: SessionId, after: int = 0, limit: int = READ_LIMIT) -> list[Frame]:
-        """The frames kept for events after that number, and no event's frames in part."""
-        check_range(after, limit)
+    async def read_frames(self, session: SessionId, query: FrameQuery) -> FramePage:
+        """A page of raw lines."""
+        check_query(query)
         log = self._held().get(session) or _Log(session, 0)
-        frames = [frame for frame in log.frames if frame.seq > after]
-        end = frames[limit - 1].seq if len(frames) > limit else None
-        return [frame for frame in frames if end is None or frame.seq <= end]
+        first = log.frames[0].number if log.frames else log.last_frame + 1
+        page = PageMaker(query, first=first, last=log.last_frame)
+        page.add_all(reversed(log.frames) if query.newest else log.frames)
+        return page.finish()
 
     # -------------------------------------------------------------------------------------------- beside
 
@@ -209,11 +223,13 @@ class MemoryStore:
             log.folding.add(stored.envelope() for stored in log.events)
         return len(self._logs)
 
-    async def retain(self, policy: RetentionPolicy, budget: int = BUDGET) -> Retained:
+    async def retain(
+        self, policy: RetentionPolicy, budget: int = BUDGET, *, record: Callable[[SessionRow], bytes] | None = None
+    ) -> Retained:
         """One step of retention."""
         check_limit(budget)
         now, left = self._clock(), budget
-        sessions, events = self._close_sessions(policy, now, left)
+        sessions, events = self._close_sessions(policy, now, left, record)
         left -= sessions + events
         frames = self._cut_frames(policy, now, left)
         left -= frames
@@ -229,13 +245,17 @@ class MemoryStore:
             sessions=sessions, events=events, frames=frames, journal=journal, messages=messages, more=left <= 0
         )
 
-    def _close_sessions(self, policy: RetentionPolicy, now: float, budget: int) -> tuple[int, int]:
+    def _close_sessions(
+        self, policy: RetentionPolicy, now: float, budget: int, record: Callable[[SessionRow], bytes] | None
+    ) -> tuple[int, int]:
         """Sessions go whole here, so that the last of them may cost more than the budget."""
         sessions, events = 0, 0
         for session, log in tuple(self._held().items()):
             row, age = log.folding.index.session, policy.closed_sessions_age_s
             old = age is not None and row.state == "closed" and row.updated_at < now - age
             if old and sessions + events < budget:
+                if record is not None:
+                    self.audit.add([record(row)])
                 self._remove(session)
                 sessions, events = sessions + 1, events + len(log.events)
         return sessions, events
@@ -254,7 +274,7 @@ class MemoryStore:
         for count, (at, session, place) in enumerate(kept):
             length = len(self._logs[session].frames[place].raw)
             old = policy.frames_age_s is not None and at < now - policy.frames_age_s
-            far = policy.frames_bytes is not None and size - length >= policy.frames_bytes
+            far = policy.frames_bytes is not None and size > policy.frames_bytes
             if count >= budget or not (old or far):
                 break
             gone.setdefault(session, set()).add(place)
@@ -273,6 +293,8 @@ class MemoryStore:
 
     def _remove(self, session: SessionId) -> None:
         del self._logs[session]
+        for namespace in SESSION_DOCUMENTS:
+            self._documents.get(namespace, {}).pop(session, None)
         self._bells.ring((session_bell(session),))
 
     async def export(self, session: SessionId) -> AsyncGenerator[bytes, None]:

@@ -39,11 +39,14 @@ class SessionRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     cwd: str = ""
     model: str = ""
     mode: str = ""
+    effort: str = ""
     created_at: float | None = None
     updated_at: float = 0.0
     attached: bool = False
     turn: TurnId | None = None
     turns: int = 0
+    failed: bool = False
+    """The last turn failed and nothing was begun since. A turn that somebody stopped did not fail."""
     cost_usd: float | None = None
     open_requests: int = 0
     waiting_prompts: tuple[PromptId, ...] = ()
@@ -199,6 +202,7 @@ def _session_opened(draft: _Draft, event: m.SessionOpened, at: Stamp) -> None:
         title=event.title,
         model=event.model,
         mode=event.mode,
+        effort=event.effort,
         engine_session_id=event.resumed.value if event.resumed else None,
         forked_from=event.forked_from,
     )
@@ -244,6 +248,10 @@ def _model_changed(draft: _Draft, event: m.ModelChanged, _at: Stamp) -> None:
     draft.row = replace(draft.row, model=event.model)
 
 
+def _effort_changed(draft: _Draft, event: m.EffortChanged, _at: Stamp) -> None:
+    draft.row = replace(draft.row, effort=event.effort)
+
+
 def _title_changed(draft: _Draft, event: m.TitleChanged, _at: Stamp) -> None:
     draft.row = replace(draft.row, title=event.title)
 
@@ -255,7 +263,7 @@ def _session_closed(draft: _Draft, event: m.SessionClosed, _at: Stamp) -> None:
 
 
 def _turn_started(draft: _Draft, event: m.TurnStarted, _at: Stamp) -> None:
-    draft.row = replace(draft.row, turn=event.turn)
+    draft.row = replace(draft.row, turn=event.turn, failed=False)
     draft.leave_queue(event.prompts)
 
 
@@ -266,6 +274,7 @@ def _turn_ended(draft: _Draft, event: m.TurnEnded, _at: Stamp) -> None:
         before,
         turn=None if before.turn == event.turn else before.turn,
         turns=before.turns + 1,
+        failed=not event.ok and event.stop_reason != "interrupted",
         cost_usd=before.cost_usd if told is None else told + (before.cost_usd or 0.0),
         engine_session_id=event.resume.value if event.resume else before.engine_session_id,
     )
@@ -357,6 +366,7 @@ _TABLE: dict[type, _Handler] = dict(
         _on(m.Parked, _parked),
         _on(m.ModeChanged, _mode_changed),
         _on(m.ModelChanged, _model_changed),
+        _on(m.EffortChanged, _effort_changed),
         _on(m.TitleChanged, _title_changed),
         _on(m.SessionClosed, _session_closed),
         _on(m.PromptQueued, _prompt_queued),

@@ -17,6 +17,10 @@ ARCHIVED: Final = "archived"
 """The namespace of the documents whose keys are the archived sessions; the index follows it."""
 
 
+SESSION_DOCUMENTS: Final = ("sessions", ARCHIVED)
+"""The namespaces whose documents belong to the session of the same key, and are deleted with it."""
+
+
 @final
 class Encoded(msgspec.Struct, frozen=True, gc=False):
     """An envelope together with its JSON, so that it is encoded once for the log and for every reader."""
@@ -51,13 +55,62 @@ class Lease(msgspec.Struct, frozen=True, gc=False):
     last_seq: int
 
 
-class Frame(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A raw line of the agent's wire, kept beside the event (`seq`) that it led to, or that led to it."""
+Direction = Literal["in", "out", "err", "gap"]
+"""Where a raw line came from: the agent's stdout, its stdin, its stderr; `gap` says that lines are missing."""
 
-    seq: int
-    raw: bytes
+
+class RawLines(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """Whole lines of an agent that were read or written at once, each with its newline.
+
+    `seq` is the number of the session's last event at that time. `size` is the length of a line that was cut: then
+    `lines` is the beginning of that one line.
+    """
+
+    direction: Direction
     time: float
-    direction: Literal["in", "out"] = "in"
+    seq: int
+    lines: bytes
+    size: int = 0
+
+
+class Frame(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One raw line as it is read back, without its newline, under its own dense number in the session.
+
+    `size` is larger than `raw` when the line was cut.
+    """
+
+    number: int
+    seq: int
+    time: float
+    direction: Direction
+    size: int
+    raw: bytes
+
+
+class FrameQuery(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Which raw lines to read: those after one number and before another; no directions means all of them."""
+
+    after: int = 0
+    before: int | None = None
+    limit: int = 500
+    directions: tuple[Direction, ...] = ()
+    newest: bool = False
+    """Newest first: the next page is read with `before`, not with `after`."""
+
+
+class FramePage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Raw lines in the order of the query.
+
+    `cursor` is the number of the last line that was looked at: the next page goes on there while there is `more`.
+    `first` is the number of the oldest line that is still stored (`last + 1` when there is none), `last` the number of
+    the newest that was ever stored.
+    """
+
+    frames: tuple[Frame, ...]
+    first: int
+    last: int
+    cursor: int
+    more: bool
 
 
 class JournalEntry(msgspec.Struct, frozen=True, gc=False):
@@ -146,7 +199,8 @@ class RetentionPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """What may go. None keeps it for ever; session logs are kept unless the operator says otherwise."""
 
     frames_age_s: float | None = 7 * 86_400.0
-    frames_bytes: int | None = 512 * 1024 * 1024
+    frames_bytes: int | None = 256 * 1024 * 1024
+    """As they are stored, that is compressed; of all sessions together."""
     journal_age_s: float | None = 86_400.0
     journal_bytes: int | None = 16 * 1024 * 1024
     """Of each journal."""

@@ -128,7 +128,7 @@ async def a_permission_is_answered_by_its_button(stage: Stage) -> None:
         await me.press("Deny with reason…")
         await sees(me, "Reply to this message with the reason")
         await me.reply("Reply to this message with the reason", "not today")
-        await sees(me, "denied: not today")
+        await sees(me, "denied by", ": not today")
         await sees(me, "done · mock", "permission: reject")
 
 
@@ -141,7 +141,7 @@ async def a_question_is_answered_by_its_button_or_in_own_words(stage: Stage) -> 
         await me.press("Green")
         await sees(me, "question: Green")
         await me.write("question")
-        await until(me, lambda: _last(me, "Which colour", "question · mock", "answered:") is False, "no question")
+        await until(me, lambda: _last(me, "Which colour", "question · mock", "answered by") is False, "no question")
         await me.write("not an answer")
         await sees(me, "queued")
         await me.reply("Which colour", "a warm grey")

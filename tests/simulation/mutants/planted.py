@@ -28,6 +28,7 @@ from footplate.runtime.resumption import Resumption
 from footplate.runtime.rules import decide
 from footplate.runtime.session_life import SessionLife
 from footplate.store.values import Encoded
+from footplate.tasks import spawn
 
 Swap = Callable[[Any, str, Any], None]
 
@@ -88,10 +89,10 @@ def in_force(mutant: Mutant) -> Iterator[None]:
 def _reader_bug(swap: Swap) -> None:
     store, tail = SessionLog._store, SessionLog.live_tail
 
-    async def storing(self: Any, events: list[Encoded], *, durable: bool) -> None:
+    async def storing(self: Any, events: list[Encoded], *, durable: bool, **how: Any) -> None:
         self.early = events[-1].envelope.seq
         try:
-            await store(self, events, durable=durable)
+            await store(self, events, durable=durable, **how)
         finally:
             del self.early
 
@@ -145,9 +146,9 @@ def _epoch_not_checked(swap: Swap) -> None:
 def _turn_kept_after_failed_append(swap: Swap) -> None:
     store = SessionLog._store
 
-    async def storing(self: Any, events: list[Encoded], *, durable: bool) -> None:
+    async def storing(self: Any, events: list[Encoded], *, durable: bool, **how: Any) -> None:
         try:
-            await store(self, events, durable=durable)
+            await store(self, events, durable=durable, **how)
         except StoreError:
             self.turn = "turn-that-never-was"
             raise
@@ -313,6 +314,27 @@ def _answer_sent_before_stored(swap: Swap) -> None:
 
 
 @planted(
+    "the record of an answer is written a moment after the answer, on its own",
+    oracles=("audit",),
+    faults=("crash", "power", "script"),
+    budget=10,
+)
+def _audit_after_the_answer(swap: Swap) -> None:
+    store = SessionLog._store
+
+    async def write_later(self: Any, audit: Sequence[bytes]) -> None:
+        await asyncio.sleep(1.0)
+        await self.store.audit.append(audit)
+
+    async def storing(self: Any, events: list[Encoded], *, audit: Sequence[bytes], **how: Any) -> None:
+        await store(self, events, audit=(), **how)
+        if audit:
+            spawn(write_later(self, audit), name="audit record")
+
+    swap(SessionLog, "_store", storing)
+
+
+@planted(
     "nothing is synced: a durable append is an ordinary one",
     oracles=("prompt_lost", "answer_lost", "ran_unasked", "not_quiet", "call_fails"),
     faults=("power", "slow_store", "script"),
@@ -321,8 +343,8 @@ def _answer_sent_before_stored(swap: Swap) -> None:
 def _sync_skipped(swap: Swap) -> None:
     store = SessionLog._store
 
-    async def storing(self: Any, events: list[Encoded], *, durable: bool) -> None:
-        await store(self, events, durable=False)
+    async def storing(self: Any, events: list[Encoded], *, durable: bool, **how: Any) -> None:
+        await store(self, events, durable=False, **how)
 
     swap(SessionLog, "_store", storing)
 
@@ -334,7 +356,7 @@ def _sync_skipped(swap: Swap) -> None:
     budget=20,
 )
 def _appended_twice(swap: Swap) -> None:
-    async def storing(self: Any, events: list[Encoded], *, durable: bool) -> None:
+    async def storing(self: Any, events: list[Encoded], *, durable: bool, **how: Any) -> None:
         try:
             await self.store.append(self.session, self.epoch, self.last_seq, events, durable=durable)
         except StoreError:

@@ -14,7 +14,7 @@ from footplate.acp.profile import Profile
 from footplate.events.ids import RequestId, SessionId, ToolCallId
 from footplate.events.model import ToolStarted
 from footplate.events.requests import Allow, Choose, Decline, Deny, Reply, Request, RequestOption
-from footplate.events.tools import Choice, CommandDetail, Question
+from footplate.events.tools import Choice, CommandDetail, FileChange, FileChangeDetail, McpDetail, Question
 from tests.acp_schema import check_sent
 
 SESSION = SessionId("s")
@@ -132,3 +132,69 @@ def test_a_question_may_be_skipped_or_answered_in_the_chat() -> None:
     later = back(asked, chosen(IN_CHAT))
     assert isinstance(later, Decline)
     assert "next message" in later.message
+
+
+# ----------------------------------------------------------------------------------------------- all is seen
+
+
+def _texts(params: Any) -> list[str]:
+    return [item["content"]["text"] for item in params["toolCall"].get("content") or () if item["type"] == "content"]
+
+
+def test_a_client_that_has_not_seen_the_call_is_shown_the_whole_change() -> None:
+    long = "x = 1\n" * 9000
+    detail = FileChangeDetail(changes=(FileChange(path="/w/a", new_text=long),))
+    request = msgspec.structs.replace(permission(ALLOW, DENY), title="a", tool="Write", detail=detail)
+    _, params = put(request)
+    call = params["toolCall"]
+    assert (call["title"], call["kind"], call["locations"]) == ("Write a", "edit", [{"path": "/w/a"}])
+    assert call["content"] == [{"type": "diff", "path": "/w/a", "newText": long}]
+
+
+def test_the_change_that_is_asked_for_counts_and_not_what_was_told_of_the_call_before() -> None:
+    tools = ToolEncoder(PLAIN)
+    early, late = (FileChangeDetail(changes=(FileChange(path="/w/a", new_text=text),)) for text in ("harmless", "evil"))
+    tools.started(ToolStarted(call=ToolCallId("c"), name="Write", kind="file_change", title="a", detail=early))
+    _, params = put(msgspec.structs.replace(permission(ALLOW), title="a", tool="Write", detail=late), tools=tools)
+    assert [item["newText"] for item in params["toolCall"]["content"]] == ["evil"]
+
+
+def test_arguments_and_a_command_behind_a_title_are_content() -> None:
+    given = {"text": "one\ntwo", "n": 3}
+    raw = msgspec.Raw(msgspec.json.encode(given))
+    request = msgspec.structs.replace(
+        permission(ALLOW), title="lab echo", input=raw, detail=McpDetail(server="l", tool="e")
+    )
+    _, params = put(request)
+    assert _texts(params) == ["text:\n```\none\ntwo\n```", "n: 3"]
+    assert params["toolCall"]["rawInput"] == given
+
+    hidden = msgspec.structs.replace(
+        permission(ALLOW),
+        title="List files",
+        input=msgspec.Raw(b'{"command":"touch x"}'),
+        detail=CommandDetail(command="touch x"),
+    )
+    assert _texts(put(hidden)[1]) == ["```console\ntouch x\n```"]
+
+
+def test_titles_names_and_texts_are_visible_and_values_exact() -> None:
+    bidi, shown = "a\u202eb", "a⟨U+202E⟩b"
+    raw = msgspec.Raw(msgspec.json.encode({"command": bidi}))
+    option = RequestOption(id="allow", label=bidi, kind="allow_once")
+    request = msgspec.structs.replace(
+        permission(option), title=bidi, input=raw, detail=CommandDetail(command=bidi), description=bidi
+    )
+    _, params = put(request)
+    assert params["toolCall"]["title"] == shown
+    assert params["toolCall"]["rawInput"] == {"command": bidi}
+    assert _texts(params) == [shown]
+    assert params["options"][0]["name"] == shown
+    question = Question(text=bidi, header=bidi, choices=(Choice(label=bidi, description=bidi),))
+    asked, params = put(questions(question), FORMS)
+    field = params["requestedSchema"]["properties"]["question_0"]
+    assert (params["message"], field["title"]) == (shown, shown)
+    assert field["oneOf"] == [{"const": bidi, "title": shown, "description": shown}]
+    assert back(asked, {"action": "accept", "content": {"question_0": bidi}}) == Reply(answers={bidi: bidi})
+    plan = Request(id=RequestId("r"), kind="plan", title="plan", plan=f"# {bidi}")
+    assert _texts(put(plan)[1]) == [f"# {shown}"]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from bench import appends, idle, interrupt, journals, keeper, many
+from bench import answers, appends, idle, interrupt, journals, keeper, many, recording
 from bench.goals import Verdict
 from bench.sheet import Sheet, at_least, below, render_sheet
 from bench.stage import Stage
@@ -45,6 +45,22 @@ def test_a_few_idle_sessions_are_measured(tmp_path: Path) -> None:
     assert sheet.why == ""
     assert [len(found) for found in sheet.samples.values()] == [1, 1, 1]
     assert "KB per session" in render_sheet(sheet)
+
+
+def test_a_few_answers_are_measured_with_and_without_their_records(tmp_path: Path) -> None:
+    sheet = answers.measure_answers(Stage(tmp_path), answers.Scale(answers=4, rounds=1))
+    assert sheet.why == ""
+    assert sheet.rows[0][0] == "8", "the answers of the round that warms up have records, too"
+    assert "less than 5 %" in sheet.goals[0].goal
+
+
+def test_a_few_lines_are_measured_with_and_without_their_recording(tmp_path: Path) -> None:
+    scale = recording.Scale(paced=100, per_s=1_000, flood=1_000, rounds=1)
+    sheet = recording.measure_recording(Stage(tmp_path), scale)
+    assert sheet.why == ""
+    assert [row[0] for row in sheet.rows] == [recording.PACED, recording.FLOOD]
+    assert all(int(row[-1]) >= int(row[1]) for row in sheet.rows), "every line was stored"
+    assert "less than 3 %" in sheet.goals[0].goal
 
 
 def test_a_few_lines_are_measured_with_and_without_a_keeper(tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ from footplate.chat.drawing.progress import (
     draw_progress,
 )
 from footplate.chat.drawing.rich import Rich, concat, cut, plain, span, split, trim, units
-from footplate.chat.drawing.words import elapsed, money
 from footplate.chat.model import Entity
 from footplate.events.run_events import Action, Change, CommandAction, FileChangeAction, TextNote, ToolAction
 
@@ -110,11 +109,8 @@ def test_an_answer_without_words_is_its_header() -> None:
 
 @pytest.mark.parametrize(("seconds", "words"), [(7.9, "7s"), (125, "2m 05s"), (3780, "1h 03m"), (0, "0s")])
 def test_the_clock_in_words(seconds: float, words: str) -> None:
-    assert elapsed(seconds) == words
-
-
-def test_money_in_words() -> None:
-    assert [money(each) for each in (None, 0.0, 0.0012, 1.5)] == ["", "", "$0.0012", "$1.50"]
+    progress = Progress(label="working", engine="claude", seconds=seconds)
+    assert draw_progress(progress).text == f"working · claude · {words}"
 
 
 def action(kind: str, title: str, phase: str = "completed", **more: object) -> Action:

@@ -348,3 +348,35 @@ async def test_a_reply_finds_what_the_message_was_about(bots: ScriptedBots, outb
 
     assert await outbox.about(ME, bots.person(ME).find("done").id) == "session 1"
     assert await outbox.about(ME, 1) == ""
+
+
+async def test_messages_that_are_old_and_done_are_forgotten_while_the_bridge_runs(bots: ScriptedBots) -> None:
+    clock = Clock()
+    async with MemoryStore(clock=clock.time) as store, BotClient.open(bots.token, bots.url) as client:
+        transport = TelegramTransport(client, User(id=1), FAST)
+        await transport.receive(BEYOND)
+        async with Outbox.open(transport, store, "telegram/1", clock) as outbox:
+            await outbox.put("old", HERE, DONE, about="something")
+            assert await outbox.drain(10)
+            clock.ahead_s += 4 * 86_400.0
+            await outbox.put("new", HERE, DONE, about="something")
+            assert await outbox.drain(10)
+            assert await outbox.tidy() is False
+            slots = (await store.documents("telegram/1/slots").list()).items
+            assert [document.key for document in slots] == ["new"]
+            assert len((await store.documents("telegram/1/messages").list()).items) == 2
+            clock.ahead_s += 60 * 86_400.0
+            await outbox.tidy()
+            assert (await store.documents("telegram/1/slots").list()).items == ()
+            assert (await store.documents("telegram/1/messages").list()).items == ()
+
+
+class Clock(Surroundings):
+    """The machine with a wall clock that a test sets forward."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ahead_s = 0.0
+
+    def time(self) -> float:
+        return super().time() + self.ahead_s

@@ -13,7 +13,7 @@ import pytest
 
 from footplate.config.keys import flatten
 from footplate.config.settings import CommonSettings, Settings
-from footplate.engines.known_agents import OFFERS
+from footplate.engines.known_agents import KNOWN, OFFERS
 from footplate.engines.mock.triggers import TRIGGERS
 from footplate.engines.sections import section_shapes
 from footplate.interfaces.cli.app import COMMANDS
@@ -50,6 +50,13 @@ def test_every_link_to_a_heading_finds_it(page: Path) -> None:
     assert [
         f"{path.name}#{anchor}" for path, anchor in found if path.suffix == ".md" and anchor not in _anchors(path)
     ] == []
+
+
+def test_the_page_of_claude_names_every_way_to_install_it_and_the_login() -> None:
+    text = (ROOT / "docs" / "how-to" / "claude.md").read_text().replace("\\|", "|")
+    offer = KNOWN["claude"]
+    expected = [*(f"`{command}`" for command in offer.commands), "run `claude` once to log in"]
+    assert [command for command in expected if command not in text] == []
 
 
 def test_every_page_can_be_reached_from_the_readme() -> None:

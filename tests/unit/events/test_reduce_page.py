@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import get_args
@@ -19,11 +17,11 @@ from footplate.engines.claude.translate import Translator
 from footplate.events.codec import encode
 from footplate.events.model import Envelope, Event
 from footplate.events.reduce import fold
+from tests.page_program import bundle, run_lines
 from tests.unit.engines.claude.playing import VERSIONS, play, recording, scenarios
 from tests.unit.events.examples import structs
 from tests.unit.events.log import ATTACHED, OPENED, Log
 
-WEB = Path(__file__).resolve().parent.parent.parent.parent / "web"
 RANDOM_LOGS = 30
 FOLD = """
 import { createInterface } from "node:readline";
@@ -43,24 +41,13 @@ process.stdout.write(views.join("\\n") + "\\n");
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page's reducer as a program: a log per line in, a view per line out."""
-    if shutil.which("node") is None:
-        pytest.skip("NO NODE: the page's reducer is not compared with ours")
-    assert (WEB / "node_modules" / "rolldown").exists(), "run `make page`"
-    entry = WEB / "node_modules" / ".fold.ts"
-    entry.write_text(FOLD)
-    made = tmp_path_factory.mktemp("fold") / "fold.mjs"
-    command = ["node_modules/.bin/rolldown", str(entry), "--format", "esm", "--platform", "node", "--file", str(made)]
-    subprocess.run(command, cwd=WEB, check=True, capture_output=True, timeout=60)
-    return made
+    return bundle("fold", FOLD, tmp_path_factory.mktemp("fold"))
 
 
 def page_views(program: Path, logs: Iterable[tuple[bytes, Sequence[Envelope]]]) -> list[object]:
     """What the page makes of these logs, each on top of a stored view or of nothing."""
     lines = [b"[%s,[%s]]" % (start or b"null", b",".join(map(encode, log))) for start, log in logs]
-    ran = subprocess.run(
-        ["node", str(program)], input=b"\n".join(lines) + b"\n", capture_output=True, check=True, timeout=60
-    )
-    return [json.loads(line) for line in ran.stdout.splitlines()]
+    return run_lines(program, lines)
 
 
 def our_view(envelopes: Iterable[Envelope]) -> object:

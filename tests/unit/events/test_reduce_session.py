@@ -8,7 +8,7 @@ from footplate.events.base import ResumeToken
 from footplate.events.codec import decode_envelope
 from footplate.events.content import TextBlock
 from footplate.events.draft import CLOSED_KEPT
-from footplate.events.ids import EngineSessionId, MessageId, PromptId, RequestId, RuleId, SessionId, TurnId
+from footplate.events.ids import EngineSessionId, MessageId, PromptId, RequestId, RuleId, SessionId, ToolCallId, TurnId
 from footplate.events.model import (
     CommandRan,
     CommandsChanged,
@@ -41,6 +41,8 @@ from footplate.events.model import (
     SlashCommand,
     StateChanged,
     TitleChanged,
+    ToolEnded,
+    ToolStarted,
     TurnEnded,
     TurnStarted,
     Unparsed,
@@ -61,6 +63,7 @@ from footplate.events.view import (
     RequestView,
     RewindItem,
     SessionView,
+    ToolItem,
 )
 from tests.unit.events.log import ATTACHED, OPENED, SESSION, Log, log
 
@@ -290,6 +293,26 @@ def test_a_parked_session_says_until_when() -> None:
 
 
 # ------------------------------------------------------------------------------------------------ timeline
+
+
+def test_a_summary_is_the_note_of_its_calls_and_without_them_a_notice() -> None:
+    calls = tuple(map(ToolCallId, ("a", "b", "c")))
+    script = log()
+    for call in calls:
+        script = script >> ToolStarted(call=call, name="Bash", kind="command", title="ls")
+    view = (
+        script
+        >> ToolEnded(call=calls[0], ok=True, outcome="completed")
+        >> ToolEnded(call=calls[1], ok=False, outcome="denied", note="not allowed")
+        >> Notice(level="info", text="Listed files", calls=(*calls[:2], ToolCallId("unknown")))
+        >> Notice(level="info", text="Of another log", calls=(ToolCallId("unknown"),))
+    ).view()
+    assert [item.note for item in view.items if isinstance(item, ToolItem)] == [
+        "Listed files",
+        "not allowed; Listed files",
+        "",
+    ]
+    assert [item.text for item in view.items if isinstance(item, NoticeItem)] == ["Of another log"]
 
 
 def test_notices_and_unreadable_lines_stand_in_the_timeline() -> None:

@@ -11,6 +11,8 @@ from footplate.events.model import (
     Message,
     MessageDelta,
     PlanChanged,
+    PromptQueued,
+    PromptSteered,
     TaskEnded,
     TaskStarted,
     TaskUpdated,
@@ -30,6 +32,7 @@ from footplate.events.view import (
     Counts,
     LivePart,
     MessageItem,
+    QueuedPrompt,
     TaskView,
     TextPart,
     ThoughtItem,
@@ -44,6 +47,7 @@ T1, T2 = TurnId("t1"), TurnId("t2")
 M1 = MessageId("m1")
 C1, C2, C3 = ToolCallId("c1"), ToolCallId("c2"), ToolCallId("c3")
 TASK = TaskId("k1")
+P1, P2 = PromptId("p1"), PromptId("p2")
 
 
 def in_turn() -> Log:
@@ -281,3 +285,38 @@ def test_a_task_lives_beside_the_turns() -> None:
             ended_at=7.0,
         ),
     )
+
+
+def test_a_turn_that_fails_before_the_agent_repeats_the_prompt_keeps_its_text() -> None:
+    content = (TextBlock(text="fix the login bug"),)
+    queued = PromptQueued(prompt=P1, content=content)
+    failed = TurnEnded(turn=T1, ok=False, error="please run /login", stop_reason="error")
+    started = log() >> queued >> TurnStarted(turn=T1, prompts=(P1,))
+    waiting = (QueuedPrompt(id=P1, content=content, at=started.envelopes[2].time),)
+    assert started.view().turns[0].unconfirmed == waiting
+    assert started.view().queue == ()
+    ended = (started >> failed).view().turns[0]
+    assert (ended.ok, ended.error, ended.unconfirmed) == (False, "please run /login", waiting)
+
+
+def test_a_prompt_that_the_agent_repeated_is_a_message_and_nothing_else() -> None:
+    content = (TextBlock(text="hello"),)
+    said = UserMessage(message=M1, content=content, prompt=P1)
+    begun = log() >> PromptQueued(prompt=P1, content=content) >> TurnStarted(turn=T1, prompts=(P1,)) >> said
+    assert begun.view().turns[0].unconfirmed == ()
+    failed = (begun >> TurnEnded(turn=T1, ok=False, error="overloaded", stop_reason="error")).view()
+    assert (failed.turns[0].unconfirmed, [item.id for item in failed.items]) == ((), [M1])
+
+
+def test_a_turn_that_went_well_has_nothing_unconfirmed() -> None:
+    queued = PromptQueued(prompt=P1, content=(TextBlock(text="/context"),))
+    view = (log() >> queued >> TurnStarted(turn=T1, prompts=(P1,)) >> TurnEnded(turn=T1, ok=True)).view()
+    assert view.turns[0].unconfirmed == ()
+
+
+def test_a_steered_prompt_and_one_that_only_the_end_names_are_kept_when_the_turn_fails() -> None:
+    first, second = (PromptQueued(prompt=name, content=(TextBlock(text=name),)) for name in (P1, P2))
+    ended = TurnEnded(turn=T1, ok=False, error="gone", stop_reason="lost", prompts=(P1, P2))
+    view = (log() >> first >> second >> TurnStarted(turn=T1) >> PromptSteered(prompt=P1) >> ended).view()
+    assert [prompt.id for prompt in view.turns[0].unconfirmed] == [P1, P2]
+    assert view.queue == ()

@@ -251,6 +251,7 @@ def test_a_call_is_updated_when_something_new_is_told_and_only_then() -> None:
             TextNote(text="529", code="retry", call_id=C1),
         ),
         (Notice(level="error", text="bad"), "bad", "error", TextNote()),
+        (Notice(level="info", text="Listed files", calls=(C1,)), "Listed files", "info", TextNote(call_ids=(C1,))),
         (Notice(level="info", text="a hook ran"), "a hook ran", "info", TextNote()),
         (
             LimitReached(kind="usage", status="reached", name="5h"),

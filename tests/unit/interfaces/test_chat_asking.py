@@ -16,7 +16,7 @@ from footplate.events.requests import (
     RequestOption,
     Suggestion,
 )
-from footplate.events.tools import Choice, FileChange, FileChangeDetail, Question
+from footplate.events.tools import Choice, CommandDetail, FileChange, FileChangeDetail, Question
 from footplate.interfaces.cli.chat.asking import (
     Dialogue,
     EditInput,
@@ -24,7 +24,6 @@ from footplate.interfaces.cli.chat.asking import (
     Pass,
     Stay,
     Step,
-    answer_words,
     request_lines,
 )
 
@@ -151,8 +150,9 @@ def test_a_call_that_a_granted_prompt_describes_can_be_allowed_exactly() -> None
     marked = msgspec.structs.replace(PERMISSION, plan_prompt="run tests")
     assert _press(marked, "p") == Give(Allow(scope="exact"))
     assert "p exactly this" in Dialogue(marked, MODES).hint()
-    told = "the agent describes it as what the plan asked for: run tests; p allows exactly this for the session"
-    assert told in [line.text for line in request_lines(marked, None)]
+    lines = [line.text for line in request_lines(marked)]
+    assert "the agent describes it as what the plan asked for: run tests" in lines
+    assert "p allows exactly this for the session" in lines
     assert _press(PERMISSION, "p") == Pass()
 
 
@@ -186,7 +186,7 @@ def test_a_line_that_is_no_answer_says_what_can_be_answered(line: str) -> None:
 
 
 def test_a_permission_is_shown_in_full() -> None:
-    assert [line.text for line in request_lines(PERMISSION, None)] == [
+    assert [line.text for line in request_lines(PERMISSION)] == [
         "? Bash asks: touch x",
         "command: touch x",
         "touch y",
@@ -195,15 +195,21 @@ def test_a_permission_is_shown_in_full() -> None:
 
 
 def test_a_change_of_a_file_is_shown_as_a_diff() -> None:
-    detail = FileChangeDetail(changes=(FileChange(path="a.txt", old_text="one\ntwo\n", new_text="one\n2\n"),))
-    lines = [(line.text, line.style) for line in request_lines(PERMISSION, detail)]
-    assert ("-two", "failed") in lines
-    assert ("+2", "ok") in lines
+    change = FileChange(path="a.txt", old_text="one\ntwo\n", new_text="one\n2\n")
+    asked = Request(
+        id=RequestId("r"), kind="permission", title="a.txt", tool="Edit", detail=FileChangeDetail(changes=(change,))
+    )
+    assert [(line.text, line.style) for line in request_lines(asked)][1:] == [
+        ("update a.txt +1 \u22121", "dim"),
+        (" one", ""),
+        ("-two", "failed"),
+        ("+2", "ok"),
+    ]
 
 
 def test_a_plan_and_questions_are_shown_in_full() -> None:
-    assert [line.text for line in request_lines(PLAN, None)][1:] == ["# Plan", "1. do it", "asks to allow: Bash: tests"]
-    assert [line.text for line in request_lines(QUESTIONS, None)] == [
+    assert [line.text for line in request_lines(PLAN)][1:] == ["# Plan", "1. do it", "asks to allow: Bash: tests"]
+    assert [line.text for line in request_lines(QUESTIONS)] == [
         "? Which? (1 of 2)",
         "1 Red",
         "2 Blue",
@@ -214,17 +220,60 @@ def test_a_plan_and_questions_are_shown_in_full() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("answer", "words"),
-    [
-        (Allow(), "allowed once"),
-        (Allow(scope="always", mode="acceptEdits"), "allowed always, mode acceptEdits"),
-        (Allow(updated_input=RAW), "allowed once with a changed input"),
-        (Deny(message="no\x1b[31m"), "denied: no"),
-        (Deny(interrupt=True), "denied and stopped"),
-        (Reply(answers={"a": "x", "b": ["y", "z"]}), "answered x; y, z"),
-        (Decline(), "declined to answer"),
-    ],
-)
-def test_an_answer_in_words(answer: Answer, words: str) -> None:
-    assert answer_words(answer) == words
+def test_a_long_input_is_shown_whole_and_its_size_is_told() -> None:
+    text = "".join(f"line {number}\n" for number in range(5000))
+    asked = Request(
+        id=RequestId("r"),
+        kind="permission",
+        title="a.txt",
+        tool="Write",
+        input=msgspec.Raw(msgspec.json.encode({"file_path": "a.txt", "content": text})),
+        detail=FileChangeDetail(changes=(FileChange(path="a.txt", new_text=text),)),
+    )
+    _, head, *lines, size = [line.text for line in request_lines(asked)]
+    assert (head, size) == ("update a.txt +5,000 \u22120", "5,000 lines, 49 KB")
+    assert lines == [f"+{line}" for line in text.splitlines()]
+
+
+def test_hidden_characters_of_every_kind_of_request_are_visible() -> None:
+    bidi = "safe \u202eevil\u202c \u200b\x1b[2K"
+    shown = "safe ⟨U+202E⟩evil⟨U+202C⟩ ⟨U+200B⟩⟨U+001B⟩[2K"
+    permission = Request(
+        id=RequestId("r"),
+        kind="permission",
+        title=bidi,
+        tool=bidi,
+        description=bidi,
+        reason=bidi,
+        blocked_path=bidi,
+        input=msgspec.Raw(msgspec.json.encode({"command": bidi, "note": bidi})),
+        suggestions=(Suggestion(label=bidi),),
+    )
+    assert [line.text for line in request_lines(permission)] == [
+        f"? {shown} asks: {shown}",
+        shown,
+        shown,
+        f"outside: {shown}",
+        f"command: {shown}",
+        f"note: {shown}",
+        f"s is, for this session only: {shown}",
+    ]
+    plan = Request(id=RequestId("r"), kind="plan", title="plan", plan=f"# {bidi}\n1. {bidi}", allowed_prompts=(bidi,))
+    assert [line.text for line in request_lines(plan)][1:] == [f"# {shown}", f"1. {shown}", f"asks to allow: {shown}"]
+    choice = Choice(label=bidi, description=bidi, preview=bidi)
+    question = Request(
+        id=RequestId("r"), kind="question", title="?", questions=(Question(text=bidi, choices=(choice,)),)
+    )
+    assert [line.text for line in request_lines(question)] == [f"? {shown}", f"1 {shown} - {shown}", shown]
+
+
+def test_a_command_is_shown_also_where_the_title_is_the_words_of_the_model() -> None:
+    asked = Request(
+        id=RequestId("r"),
+        kind="permission",
+        title="List files",
+        tool="shell",
+        input=msgspec.Raw(b'{"command":"touch x && echo gone"}'),
+        detail=CommandDetail(command="touch x && echo gone"),
+    )
+    assert [line.text for line in request_lines(asked)][1:] == ["command: touch x && echo gone"]

@@ -15,6 +15,7 @@ from footplate.events.requests import Allow, Request
 from footplate.events.tools import CommandDetail, FileChange, FileChangeDetail, Hunk, PlanEntry
 from footplate.events.usage import Usage
 from footplate.events.view import LimitView, Meter, QueuedPrompt, SessionView, ToolItem, Totals, TurnView
+from footplate.interfaces.cli.chat.asking import request_lines
 from footplate.interfaces.cli.chat.editor import LineEditor
 from footplate.interfaces.cli.chat.panel import draw_panel
 from footplate.interfaces.cli.chat.room import Room
@@ -64,12 +65,21 @@ def test_a_turn_reads_from_prompt_to_price() -> None:
         m.TurnStarted(turn=TURN, prompts=(PromptId("p"),)),
         m.Message(message=M1, part=0, text="Hi.\n\nHow are you?\n"),
         m.TurnEnded(turn=TURN, ok=True, answer="Hi.", usage=usage),
-    ) == ["> hello", "  there", "Hi.", "", "How are you?", "- 2.0s · $0.5000"]
+    ) == ["> hello", "  there", "Hi.", "", "How are you?", "- 2s · $0.50"]
 
 
 def test_an_answer_that_no_message_told_is_shown_and_an_error_too() -> None:
     ended = m.TurnEnded(turn=TURN, ok=False, answer="the answer", error="it broke\nbadly")
-    assert _texts(m.TurnStarted(turn=TURN), ended) == ["the answer", "✗ it broke", "badly", "- 1.0s"]
+    assert _texts(m.TurnStarted(turn=TURN), ended) == ["the answer", "✗ it broke", "badly", "- 1s"]
+
+
+def test_a_start_that_fails_shows_what_was_said_and_why_it_failed() -> None:
+    started = m.TurnStarted(turn=TURN, prompts=(PromptId("a"),), origin="prompt")
+    failed = m.TurnEnded(turn=TURN, ok=False, error="claude cannot be started: please run /login", stop_reason="error")
+    assert _texts(_prompt("a", "fix it"), started, failed)[:2] == [
+        "> fix it",
+        "✗ claude cannot be started: please run /login",
+    ]
 
 
 def test_a_prompt_behind_another_is_marked_steered_or_taken_back() -> None:
@@ -140,7 +150,7 @@ def test_a_tool_is_told_when_it_ended_with_its_outcome() -> None:
     started = m.ToolStarted(call=CALL, name="Bash", kind="command", title="pytest")
     detail = CommandDetail(command="pytest", exit_code=3, output="\n".join(map(str, range(9))))
     ended = m.ToolEnded(call=CALL, ok=False, outcome="failed", detail=detail)
-    assert _texts(started, ended) == ["✗ pytest, exit code 3 (1.0s)", "  0", "  1", "  2", "  3", "  … 5 more lines"]
+    assert _texts(started, ended) == ["✗ pytest, exit code 3 (1s)", "  0", "  1", "  2", "  3", "  … 5 more lines"]
 
 
 def test_an_edit_is_a_coloured_diff() -> None:
@@ -148,9 +158,9 @@ def test_an_edit_is_a_coloured_diff() -> None:
     detail = FileChangeDetail(changes=(FileChange(path="x.py", hunks=(hunk,)),))
     started = m.ToolStarted(call=CALL, name="Edit", kind="file_change", title="Edit x.py")
     assert _shown(started, m.ToolEnded(call=CALL, ok=True, outcome="completed", detail=detail))[1:] == [
-        Line("change of x.py", "dim", 1),
+        Line("update x.py +1 \N{MINUS SIGN}1", "dim", 1),
         Line("@@ -1,1 +1,1 @@", "running", 1),
-        Line("-a", "failed", 1),
+        Line("-a⟨U+001B⟩[2J", "failed", 1),
         Line("+b", "ok", 1),
         Line(" c", "", 1),
     ]
@@ -164,7 +174,7 @@ def test_what_a_sub_agent_does_is_indented() -> None:
         m.ToolEnded(call=inner, ok=True, outcome="completed"),
         m.Message(message=M1, part=0, text="found", parent=CALL),
         m.ToolEnded(call=CALL, ok=True, outcome="completed"),
-    ) == ["▸ Look", "  ✓ Search (1.0s)", "  found", "✓ Look (4.0s)"]
+    ) == ["▸ Look", "  ✓ Search (1s)", "  found", "✓ Look (4s)"]
 
 
 def test_a_plan_is_shown_once_and_then_how_far_it_is() -> None:
@@ -185,7 +195,7 @@ def test_who_answered_from_where_is_told() -> None:
     request = Request(id=RequestId("r"), kind="permission", title="touch x", tool="Bash")
     answered = m.RequestAnswered(request=request.id, answer=Allow(), by="bob", surface="chat pts/2")
     texts = _texts(m.RequestOpened(request=request), answered, m.RequestApplied(request=request.id))
-    assert texts == ["? Bash asks: touch x", "= allowed once by bob from chat pts/2: touch x"]
+    assert texts == ["? Bash asks: touch x", "= allowed once by bob from chat pts/2 · touch x"]
 
 
 @pytest.mark.parametrize(
@@ -259,8 +269,8 @@ VIEW = SessionView(
 
 
 def test_the_status_line_tells_everything_and_drops_the_least_when_it_gets_narrow() -> None:
-    assert status_line(VIEW, 80, 112.0) == "model 12s · 1 queued · default · opus · $0.5000 · ctx 25% of 200k"
-    assert status_line(VIEW, 50, 112.0) == "model 12s · 1 queued · $0.5000 · ctx 25% of 200k"
+    assert status_line(VIEW, 80, 112.0) == "model 12s · 1 queued · default · opus · $0.50 · ctx 25% of 200k"
+    assert status_line(VIEW, 50, 112.0) == "model 12s · 1 queued · $0.50 · ctx 25% of 200k"
     assert status_line(VIEW, 40, 112.0) == "model 12s · 1 queued · ctx 25% of 200k"
     assert status_line(VIEW, 6, 112.0) == "model…"
 
@@ -309,6 +319,22 @@ def test_of_what_was_before_only_the_end_is_shown() -> None:
     assert texts[1] == "- 50"
     assert room.joined
     assert room.resting
+
+
+def test_an_open_request_that_does_not_fit_among_the_earlier_lines_is_shown_again_whole() -> None:
+    text = "".join(f"line {number}\n" for number in range(300))
+    detail = FileChangeDetail(changes=(FileChange(path="a.txt", new_text=text),))
+    request = Request(id=RequestId("a"), kind="permission", title="a.txt", tool="Write", detail=detail)
+    after: list[Event] = [m.Notice(level="info", text="later")]
+    _, texts = _room([m.RequestOpened(request=request), *after], last_seq=2)
+    assert texts[0].endswith("earlier lines")
+    assert texts[texts.index("- later") + 1 :] == [line.text for line in request_lines(request)]
+    assert sum(line == "+line 0" for line in texts) == 1
+    short = Request(id=RequestId("b"), kind="permission", title="ls", tool="Bash")
+    many: list[Event] = [m.Notice(level="info", text=str(number)) for number in range(250)]
+    _, texts = _room([*many, m.RequestOpened(request=short)], last_seq=251)
+    assert texts[-1] == "? Bash asks: ls"
+    assert texts.count("? Bash asks: ls") == 1
 
 
 def test_the_oldest_open_request_is_answered_first_and_goes_when_somebody_was_first() -> None:

@@ -17,6 +17,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from footplate.config.running import Running, write_running
+from footplate.engines.claude.launch import ROOT_REFUSAL
 from footplate.host.locks import Holder, lock_name
 from footplate.main import CHECKS, command_line
 from footplate.runtime.wiring import Wiring
@@ -114,7 +115,9 @@ def test_1_no_cli(machine: Machine) -> None:
     result = machine.doctor()
     assert found(result, "FAIL  agent claude: ") == (
         "FAIL  agent claude: Claude Code is the agent of new sessions, and its program is not on this machine\n"
-        "      -> run `footplate agents install claude`, or set default_engine to an agent that is here"
+        "      -> run `footplate agents install claude`, `curl -fsSL https://claude.ai/install.sh | bash`, "
+        "`brew install --cask claude-code` or `npm install -g @anthropic-ai/claude-code`, then run `claude` once to "
+        "log in; or set default_engine to an agent that is here"
     )
     assert result.exit_code == 1
 
@@ -143,7 +146,7 @@ def test_3_not_logged_in(machine: Machine) -> None:
     result = machine.doctor()
     assert found(result, "FAIL  agent claude: ") == (
         "FAIL  agent claude: not logged in: no key and no login of it can be seen\n"
-        "      -> run `claude` once and log in, or set ANTHROPIC_API_KEY"
+        "      -> run `claude` once to log in, or set ANTHROPIC_API_KEY"
     )
     assert result.exit_code == 1
     assert machine.doctor(env={"CLAUDE_CODE_USE_BEDROCK": "1"}).exit_code == 0
@@ -155,7 +158,7 @@ def test_4_root_with_bypass(machine: Machine, monkeypatch: pytest.MonkeyPatch) -
     bypass = {"FOOTPLATE__ENGINES__CLAUDE__PERMISSION_MODE": "bypassPermissions"}
     result = machine.doctor(env=bypass)
     told = found(result, "FAIL  agent claude: ")
-    assert "claude refused to start: it does not skip permissions when it runs as root\n" in told
+    assert f"claude refused to start: permission mode 'bypassPermissions': {ROOT_REFUSAL}\n" in told
     assert "-> run as another user, set sandbox =" in told
     assert result.exit_code == 1
     monkeypatch.setattr(os, "geteuid", lambda: 1000)

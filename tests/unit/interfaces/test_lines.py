@@ -10,7 +10,7 @@ from footplate.events.ids import EngineSessionId, ToolCallId
 from footplate.events.run_events import CommandAction, Completed, RunMeta, Started, TextNote, TodoNote, ToolAction
 from footplate.events.runs import Action
 from footplate.events.tools import PlanEntry
-from footplate.interfaces.cli.lines import action_line, clip, duration, header, money, one_line, paint, summary
+from footplate.interfaces.cli.lines import action_line, clip, header, one_line, paint, summary
 
 TOKEN = ResumeToken(engine="claude", value=EngineSessionId("abc"))
 
@@ -60,7 +60,7 @@ def test_a_to_do_list_shows_how_far_it_is() -> None:
 
 
 def test_control_characters_of_an_agent_do_not_reach_the_terminal() -> None:
-    assert one_line("a\x1b[2Jb\nc\td") == "a [2Jb c d"
+    assert one_line("a\x1b[2Jb\nc\td") == "a⟨U+001B⟩[2Jb c    d"
     assert "\x1b" not in action_line(_command(title="evil \x1b]0;title\x07"))
 
 
@@ -85,17 +85,6 @@ def test_the_summary_says_time_steps_and_cost(usage: bytes | None, said: str) ->
 
 def test_a_failed_run_is_summed_up_as_failed() -> None:
     assert summary(Completed(ok=False, error="no"), steps=1, elapsed=0.5) == "failed · 0.5s · 1 step"
-
-
-@pytest.mark.parametrize(
-    ("seconds", "said"), [(0.44, "0.4s"), (12.4, "12s"), (59.9, "60s"), (185, "3m 05s"), (3720, "1h 02m")]
-)
-def test_durations_read_well(seconds: float, said: str) -> None:
-    assert duration(seconds) == said
-
-
-def test_money_that_is_not_known_is_not_shown() -> None:
-    assert [money(None), money(0.5), money(12.345)] == ["", "$0.5000", "$12.35"]
 
 
 def test_a_line_is_cut_to_the_columns_it_has() -> None:

@@ -207,7 +207,8 @@ async def test_every_command_reaches_the_session(backend: ChatBackend, tmp_path:
             break
     await attachment.close()
     view = reducer.view()
-    assert (view.mode, view.model, view.title, view.queue) == ("plan", "mock-fast", "named", ())
+    assert (view.mode, view.model, view.effort) == ("plan", "mock-fast", "high")
+    assert (view.title, view.queue) == ("named", ())
     assert any(item.__struct_config__.tag == "command" for item in view.items)
 
 

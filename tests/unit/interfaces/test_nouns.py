@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from footplate.interfaces.cli.frames import Head, render_frame
 from footplate.interfaces.cli.requests import build_answer
-from footplate.interfaces.cli.tables import render_age, render_cost, render_table
+from footplate.interfaces.cli.tables import render_age, render_table
 from footplate.interfaces.http.local import serve_local
 from footplate.main import command_line
 from tests.unit.interfaces.http.served import TOKEN, Served, serve
@@ -79,6 +80,31 @@ async def test_a_session_is_opened_driven_and_ended(run: Terminal) -> None:
     assert isinstance(usage["total"], dict)
 
 
+async def test_the_raw_lines_of_a_session_are_printed(run: Terminal) -> None:
+    session = (await run("sessions", "open", "--engine", "mock", "--cwd", str(run.served.work))).output.strip()
+    await run("sessions", "prompt", session, "hello", "--wait")
+    await run.served.api.services.recorder.close()
+    every = (await run("sessions", "frames", session, "--after", "0", "--json")).output.splitlines()
+    frames = [json.loads(line) for line in every]
+    assert [frame["number"] for frame in frames] == list(range(1, len(frames) + 1))
+    assert {frame["direction"] for frame in frames} == {"in", "out"}
+    tail = (await run("sessions", "frames", session, "--tail", "2")).output.splitlines()
+    assert [int(line.split()[0]) for line in tail] == [len(frames) - 1, len(frames)]
+    sent = (await run("sessions", "frames", session, "--direction", "out")).output.splitlines()
+    assert [line.split()[2] for line in sent] == [">"] * len(sent)
+    assert any(" > session/prompt · " in line for line in sent)
+    assert (await run("sessions", "frames", session, "--direction", "err")).output == ""
+    assert "no session" in (await run("sessions", "frames", "01NOBODY", code=2)).output
+
+
+def test_a_raw_line_cannot_fool_the_terminal() -> None:
+    frame = Head(number=7, time=0.25, direction="err", type="stderr", size=12, raw="\x1b[2J\u202egone\rback")
+    line = render_frame(frame, 200)
+    assert line.endswith(".250 ! stderr · 12 B · ⟨U+001B⟩[2J⟨U+202E⟩gone⟨U+000D⟩back")
+    assert all(char.isprintable() for char in line)
+    assert len(render_frame(frame, 30)) == 30
+
+
 async def test_a_request_is_listed_looked_at_and_answered(run: Terminal) -> None:
     session = (await run("sessions", "open", "--engine", "mock", "--cwd", str(run.served.work))).output.strip()
     await run("sessions", "prompt", session, "permission")
@@ -120,7 +146,9 @@ async def test_tokens_files_and_processes(run: Terminal, tmp_path: Path) -> None
     assert (await run("ps", "logs", process, "--follow")).output == "begun\nwell\n"
     await run("ps", "remove", process)
     assert "no processes" in (await run("ps", "list")).output
-    assert "mock-fast" in (await run("models")).output
+    models = (await run("models")).output
+    assert "mock-fast" in models
+    assert re.search(r"claude-haiku-4-5-20251001 .* 200000 +64000 ", models)
     assert json.loads((await run("api", "GET", "/api/info")).output)["token"] == "operator"
     assert "not JSON" in (await run("api", "POST", "/api/sessions", "--data", "{", code=2)).output
 
@@ -165,9 +193,8 @@ def test_a_table_fits_the_terminal_and_never_cuts_an_id() -> None:
     assert narrow == ["x" * 26, "  waiting for you", "  " + "t" * 37 + "…", "y" * 26, "  running  short"]
 
 
-def test_ages_and_money_are_short() -> None:
+def test_ages_are_short() -> None:
     assert [render_age(0.0, now) for now in (5, 65, 7200, 200_000)] == ["5s", "1m", "2h", "2d"]
-    assert [render_cost(each) for each in (None, 0.0, 1.5, 0.0012)] == ["", "$0.00", "$1.50", "$0.0012"]
 
 
 def test_answers_are_put_together() -> None:

@@ -11,25 +11,29 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
 from footplate.engines.mock.engine import MockEngine
 from footplate.events.base import ResumeToken
-from footplate.events.ids import EngineSessionId
+from footplate.events.ids import EngineSessionId, RequestId, SessionId
+from footplate.events.requests import RequestOption
 from footplate.events.run_events import CommandAction, Completed, RunMeta, Started, TextNote
 from footplate.events.runs import Action, RunEvent
+from footplate.events.tools import CommandDetail
 from footplate.interfaces.cli.doctor import render_findings
 from footplate.interfaces.cli.help_page import HelpContext
 from footplate.interfaces.cli.lines import columns_of
 from footplate.interfaces.cli.progress import Painter, PlainLines
-from footplate.interfaces.cli.requests import Asked, Option, render_request, render_requests
+from footplate.interfaces.cli.requests import render_request, render_requests
 from footplate.interfaces.cli.roster import render_states
 from footplate.interfaces.cli.sessions import Row, render_sessions
 from footplate.interfaces.cli.tables import fold, render_table
 from footplate.interfaces.cli.usage import Use, render_plot
 from footplate.runtime.agents import AgentState, Missing
 from footplate.runtime.checkup import Finding
+from footplate.sdk.shapes import RequestInfo
 from tests.commands import all_commands
 
 LOOKS = Path(__file__).resolve().parent.parent.parent / "fixtures" / "terminal"
@@ -42,11 +46,14 @@ SESSIONS = (
     Row(id=OTHER[:-1] + "B", engine="codex", state="running", cwd="/x", updated_at=NOW - 400,
         title="日本語のタイトルはここにある"),
 )  # fmt: skip
-ASKED = Asked(
-    id="req_01M7HE5QPKX8H3E0Z1V3C2B9AD", session=SESSION, kind="permission", state="open", opened_at=NOW - 75,
-    title="npm install --save-dev playwright @types/node", tool="Bash",
+COMMAND = "npm install --save-dev playwright @types/node"
+ASKED = RequestInfo(
+    id=RequestId("req_01M7HE5QPKX8H3E0Z1V3C2B9AD"), session=SessionId(SESSION), kind="permission", state="open",
+    opened_at=NOW - 75, title=COMMAND, tool="Bash",
     description="Adds the browser that the tests of the page are run in, and the types that they need.",
-    options=(Option(id="allow", label="Allow"), Option(id="reject", label="Reject")),
+    input=msgspec.Raw(msgspec.json.encode({"command": COMMAND, "timeout": 60_000})),
+    detail=CommandDetail(command=COMMAND),
+    options=(RequestOption(id="allow", label="Allow"), RequestOption(id="reject", label="Reject")),
 )  # fmt: skip
 USED = (
     Use(name="2026-11-14", turns=31, input_tokens=1_100_000, output_tokens=120_000, cost_usd=4.1),

@@ -34,7 +34,7 @@ async def test_it_says_what_is_done_and_how_far_it_is_and_is_wiped(monkeypatch: 
     async with working("backing up to /a/place/with/a/long/name.db", lambda: "12 MB", screen) as line:
         line.say("backing up")
         await screen.written.wait()
-    assert re.fullmatch(rf"({re.escape(WIPE)}. backing up · \d\.\ds · 12 MB)+{re.escape(WIPE)}", screen.getvalue())
+    assert re.fullmatch(rf"({re.escape(WIPE)}. backing up · \ds · 12 MB)+{re.escape(WIPE)}", screen.getvalue())
 
 
 async def test_what_is_done_at_once_and_what_is_no_terminal_shows_nothing() -> None:

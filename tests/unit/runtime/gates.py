@@ -70,9 +70,10 @@ class GatedStore(MemoryStore):
         events: Sequence[Envelope | Encoded],
         *,
         durable: bool = False,
+        audit: Sequence[bytes] = (),
     ) -> int:
         await self.appending.walk()
-        return await super().append(session, epoch, expected_seq, events, durable=durable)
+        return await super().append(session, epoch, expected_seq, events, durable=durable, audit=audit)
 
     async def delete_session(self, session: SessionId) -> bool:
         await self.deleting.walk()

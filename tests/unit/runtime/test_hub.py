@@ -609,7 +609,41 @@ class TestSweeper:
             machine.ahead_s = 3600
             await session.evict(idle=True)
             assert session.attached
+            ended_at = machine.monotonic()
             await session._take_batch([m.TaskEnded(task=task, status="completed")])
+            assert session.idle_since >= ended_at, "the task was the last thing that it did"
+            await _within(lambda: not session.attached)
+
+    async def test_a_process_that_was_started_without_a_prompt_lives_for_its_whole_time(
+        self, services: Services, machine: GatedMachine, tmp_path: Path
+    ) -> None:
+        """Its own start counts, not the end of a turn long ago: else it is gone before the prompt comes."""
+        async with open_runtime(services) as service:
+            session = await _create(service.hub, tmp_path)
+            reader = session.subscribe(0)
+            await session.prompt("hello")
+            await until(session, lambda event: isinstance(event, m.EngineDetached))
+            machine.ahead_s = 3600
+            started_at = machine.monotonic()
+            await session.wake()
+            assert session.idle_since >= started_at
+            assert session.attached
+            await _within(lambda: not session.attached)
+            assert machine.monotonic() - started_at >= 0.05
+            reader.close()
+
+    async def test_any_idle_time_is_obeyed(self, services: Services, machine: GatedMachine, tmp_path: Path) -> None:
+        """Also one that is much shorter or longer than the time between two looks."""
+        services.settings = Settings(runtime=RuntimeSettings(idle_s=86_400.0))
+        async with open_runtime(services) as service:
+            session = await _create(service.hub, tmp_path)
+            await session.prompt("hello")
+            await until_ended(session)
+            await until_idle(session)
+            machine.ahead_s = 86_000
+            await asyncio.sleep(0.1)
+            assert session.attached
+            machine.ahead_s = 86_500
             await _within(lambda: not session.attached)
 
     async def test_a_session_that_nobody_uses_leaves_memory(

@@ -15,7 +15,7 @@ from footplate.events.rules import SessionRule
 from footplate.runtime.hub import Hub
 from footplate.runtime.limit_requests import GO_ON
 from footplate.runtime.limits import Limits
-from footplate.runtime.services import AUDIT, Services
+from footplate.runtime.services import Services
 from footplate.runtime.session import Session
 from footplate.runtime.spec import SessionSpec
 from footplate.testing.invariants import check_log
@@ -101,7 +101,7 @@ async def test_at_a_limit_that_asks_somebody_lets_it_go_on(hub: Hub, services: S
     assert session.spec.limits.turns == 2
     with pytest.raises(AlreadyAnswered, match="ada"):
         await session.answer(asked, Decline(), by="bob", surface="t")
-    assert len((await services.store.documents(AUDIT).list()).items) == 1
+    assert len(await services.store.audit.read()) == 1
     await until_idle(session)
     await _sound(session)
 

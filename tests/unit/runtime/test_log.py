@@ -39,8 +39,9 @@ class SlowStore(MemoryStore):
         events: Sequence[Envelope | Encoded],
         *,
         durable: bool = False,
+        audit: Sequence[bytes] = (),
     ) -> int:
-        seq = await super().append(session, epoch, expected_seq, events, durable=durable)
+        seq = await super().append(session, epoch, expected_seq, events, durable=durable, audit=audit)
         self.stored.set()
         await self.go_on.wait()
         return seq

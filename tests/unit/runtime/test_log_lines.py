@@ -8,7 +8,7 @@ from typing import Literal
 
 import pytest
 
-from footplate.runtime.log_lines import QUIET, LineFormatter, redact
+from footplate.runtime.log_lines import LEVELS, LineFormatter, redact
 
 TOKEN = "123456:AAE-abcdefghijklmnopqrstuvwxyz_0123"
 
@@ -45,4 +45,4 @@ def test_a_record_is_a_line_and_its_traceback_has_no_secret_either(form: Literal
 
 
 def test_libraries_that_tell_every_address_are_quiet() -> None:
-    assert QUIET["httpx"] == logging.WARNING
+    assert LEVELS["httpx"] == logging.WARNING

@@ -19,7 +19,7 @@ from footplate.events.model import Envelope, RequestApplied, RequestWithdrawn
 from footplate.events.requests import Allow, Choose, Deny, Reply
 from footplate.runtime.hub import Hub
 from footplate.runtime.limits import Limits
-from footplate.runtime.services import AUDIT, Services
+from footplate.runtime.services import Services
 from footplate.runtime.session import Session
 from footplate.runtime.spec import SessionSpec
 from footplate.store.values import RequestFilter
@@ -96,8 +96,8 @@ async def test_an_answer_reaches_the_agent_and_is_applied(hub: Hub, services: Se
     assert ended.answer == "permission: allow"
     (closed,) = session.view().closed_requests
     assert closed.state == "applied"
-    (entry,) = (await services.store.documents(AUDIT).list()).items
-    assert msgspec.json.decode(entry.body)["by"] == "ada"
+    (row,) = await services.store.audit.read()
+    assert msgspec.json.decode(row.body)["by"] == "ada"
 
 
 async def test_the_second_answer_is_told_who_was_first(hub: Hub, tmp_path: Path) -> None:
@@ -399,7 +399,9 @@ async def test_an_agent_that_cannot_start_is_a_failed_turn_that_says_what_to_do(
     await session.prompt("hello")
     ended = await until_ended(session)
     assert not ended.ok
-    assert "npm install -g @anthropic-ai/claude-code" in ended.error
+    commands = ("install.sh | bash", "brew install --cask claude-code", "npm install -g @anthropic-ai/claude-code")
+    assert all(command in ended.error for command in commands)
+    assert "run `claude` once to log in" in ended.error
 
 
 async def test_a_closed_session_can_be_opened_to_be_read_and_takes_nothing_more(hub: Hub, tmp_path: Path) -> None:

@@ -38,8 +38,9 @@ class Ledger(MemoryStore):
         events: Sequence[Envelope | Encoded],
         *,
         durable: bool = False,
+        audit: Sequence[bytes] = (),
     ) -> int:
-        seq = await super().append(session, epoch, expected_seq, events, durable=durable)
+        seq = await super().append(session, epoch, expected_seq, events, durable=durable, audit=audit)
         stamped = [each.envelope if isinstance(each, Encoded) else each for each in events]
         self.appends.append([type(each.event).__name__ for each in stamped])
         return seq

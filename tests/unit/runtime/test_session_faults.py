@@ -33,7 +33,6 @@ from footplate.runtime.spec import SessionSpec
 from footplate.runtime.surroundings import Bounds, Surroundings
 from footplate.runtime.wires import TaskWire
 from footplate.store.memory import MemoryStore
-from footplate.store.memory_documents import MemoryDocuments
 from footplate.store.values import Encoded
 from footplate.testing.invariants import check_log
 from tests.unit.runtime.following import until, until_asked, until_ended, until_idle, until_state, whole_log
@@ -57,6 +56,7 @@ class Unreliable(MemoryStore):
         events: Sequence[Envelope | Encoded],
         *,
         durable: bool = False,
+        audit: Sequence[bytes] = (),
     ) -> int:
         names = [type((each.envelope if isinstance(each, Encoded) else each).event).__name__ for each in events]
         for name in names:
@@ -64,16 +64,21 @@ class Unreliable(MemoryStore):
                 self.refused[name] -= 1
                 raise StoreBusy("in memory", "the test says so")
         self.appends.append(names)
-        return await super().append(session, epoch, expected_seq, events, durable=durable)
+        return await super().append(session, epoch, expected_seq, events, durable=durable, audit=audit)
 
 
 class Machine:
-    """A store and a keeper, on which one service after another can be opened."""
+    """A store and a keeper, on which one service after another can be opened.
+
+    Each has a folder of its own for its locks: a service that a test leaves as if it had been killed lives on in this
+    process, and the kernel would have freed the locks of a dead one.
+    """
 
     def __init__(self, folder: Path, keeper: Keeper, store: Unreliable) -> None:
         self.folder = folder
         self.keeper = keeper
         self.store = store
+        self._services = 0
 
     @asynccontextmanager
     async def hub(
@@ -84,6 +89,7 @@ class Machine:
         bounds: Bounds | None = None,
         runtime: RuntimeSettings | None = None,
     ) -> AsyncIterator[Hub]:
+        self._services += 1
         environ = {
             "HOME": str(self.folder),
             "PATH": os.environ["PATH"],
@@ -97,7 +103,7 @@ class Machine:
             self.keeper,
             settings=settings,
             environ=environ,
-            data=self.folder / "data",
+            data=self.folder / f"data-{self._services}",
             rules=rules,
             surroundings=Surroundings(bounds),
         )
@@ -423,26 +429,20 @@ async def test_prompts_that_are_paused_a_second_time_are_announced_again(machine
             assert notices == ["2 prompts wai", "1 prompt wait"]
 
 
-async def test_an_audit_entry_that_cannot_be_stored_does_not_end_the_session(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    refusals = 0
-
-    async def refuse(*_: object, **__: object) -> int:
-        nonlocal refusals
-        refusals += 1
-        raise StoreBusy("in memory", "the test says so")
-
-    async with machine.hub(bounds=Bounds(store_retry_s=0.3)) as hub:
+async def test_an_answer_and_its_audit_record_are_stored_together_or_not_at_all(machine: Machine) -> None:
+    async with machine.hub() as hub:
         session = await hub.create(machine.spec())
         await session.prompt("permission")
         request = await until_asked(session)
-        monkeypatch.setattr(MemoryDocuments, "put", refuse)
-        await session.answer(request, Allow(), by="ada", surface="test")
+        machine.store.refused = {"RequestAnswered": 1}
+        with pytest.raises(StoreBusy):
+            await session.answer(request, Allow(), by="ada", surface="test")
+        assert await machine.store.audit.read() == []
+        await session.answer(request, Allow(), by="ada", surface="test", origin="here")
+        (row,) = await machine.store.audit.read()
+        record = msgspec.json.decode(row.body)
+        assert (record["act"], record["target"], record["by"], record["origin"]) == ("answer", request, "ada", "here")
         assert (await until_ended(session)).ok
-        await until_idle(session)
-        assert refusals > 1
-        monkeypatch.undo()
 
 
 async def test_a_pause_because_of_a_doubt_lasts_over_any_number_of_restarts(machine: Machine) -> None:

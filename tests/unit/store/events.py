@@ -20,7 +20,7 @@ COSTS = st.sampled_from([None, 0.0, 0.25, 1.5])
 UNTIL = st.sampled_from([None, 5.0])
 
 EVENTS: st.SearchStrategy[m.Event] = st.one_of(
-    st.builds(m.SessionOpened, engine=st.just("claude"), cwd=TEXTS, title=TEXTS),
+    st.builds(m.SessionOpened, engine=st.just("claude"), cwd=TEXTS, title=TEXTS, effort=TEXTS),
     st.builds(
         m.EngineAttached,
         engine=st.sampled_from(["claude", "codex"]),
@@ -33,6 +33,7 @@ EVENTS: st.SearchStrategy[m.Event] = st.one_of(
     st.builds(m.StateChanged, state=STATES, waiting_for=st.sampled_from(["", "you"]), until=UNTIL),
     st.builds(m.ModeChanged, mode=TEXTS),
     st.builds(m.ModelChanged, model=TEXTS),
+    st.builds(m.EffortChanged, effort=TEXTS),
     st.builds(m.TitleChanged, title=TEXTS),
     st.builds(m.SessionClosed, reason=TEXTS),
     st.builds(m.Parked, reason=TEXTS, until=UNTIL),

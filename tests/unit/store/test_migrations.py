@@ -7,15 +7,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from footplate.errors import StoreCorrupt, StoreTooNew
 from footplate.events import model as m
 from footplate.events.ids import EngineSessionId, PromptId, SessionId, TurnId
+from footplate.store.chain import ChainCheck
 from footplate.store.conformance.scene import OTHER, SESSION, envelope, notices, story
 from footplate.store.migrations.runner import MIGRATIONS, migrate
 from footplate.store.sqlite import SqliteStore
-from footplate.store.values import ARCHIVED, SessionFilter
+from footplate.store.values import ARCHIVED, FrameQuery, RawLines, SessionFilter
 
 ONE = ("CREATE TABLE first (n INTEGER)",)
 TWO = ("CREATE TABLE second (n INTEGER)", "INSERT INTO second SELECT n + 1 FROM first")
@@ -123,14 +125,58 @@ async def test_a_store_of_schema_4_is_listed_and_searched_as_before(tmp_path: Pa
         assert await store.check() == ()
 
 
+async def test_answers_that_a_store_of_schema_5_had_written_down_begin_the_audit_log(tmp_path: Path) -> None:
+    async with await SqliteStore.open(tmp_path) as store:
+        for key in ("01B", "01A"):
+            await store.documents("audit").put(key, b'{"time":5.0,"request":"%s","by":"ann"}' % key.encode())
+    downgrade(tmp_path, 5)
+    async with await SqliteStore.open(tmp_path) as store:
+        rows = await store.audit.read()
+        records = [msgspec.json.decode(row.body) for row in rows]
+        assert [(each["number"], each["act"], each["request"], each["by"]) for each in records] == [
+            (1, "answer", "01A", "ann"),
+            (2, "answer", "01B", "ann"),
+        ]
+        check = ChainCheck()
+        check.feed(rows)
+        assert check.finish() == []
+        assert (await store.documents("audit").list()).items == ()
+
+
+async def test_raw_lines_of_schema_6_are_numbered_and_read_as_before(tmp_path: Path) -> None:
+    async with await SqliteStore.open(tmp_path) as store:
+        for session in (SESSION, OTHER):
+            await store.claim(session)
+            await store.append(session, 1, 0, notices(1, 3, session=session))
+    downgrade(tmp_path, 6)
+    lines = [(SESSION, seq, float(seq), "in", b"line %d" % seq) for seq in range(1, 1_201)]
+    lines += [(SESSION, 7, 7.5, "out", b"two\nlines"), (OTHER, 1, 1.0, "out", b"other")]
+    insert = "INSERT INTO frames (log, seq, time, direction, total, raw) SELECT num, ?, ?, ?, 0, ? FROM logs"
+    with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as connection:
+        connection.executemany(f"{insert} WHERE session = ?", [(*line[1:], line[0]) for line in lines])
+    async with await SqliteStore.open(tmp_path) as store:
+        page = await store.read_frames(SESSION, FrameQuery(limit=5_000))
+        assert (page.first, page.last, len(page.frames)) == (1, 1_201, 1_201)
+        assert [(frame.number, frame.seq, frame.direction, frame.raw) for frame in page.frames[5:9]] == [
+            (6, 6, "in", b"line 6"),
+            (7, 7, "in", b"line 7"),
+            (8, 7, "out", b"two lines"),
+            (9, 8, "in", b"line 8"),
+        ]
+        assert [frame.raw for frame in (await store.read_frames(OTHER, FrameQuery())).frames] == [b"other"]
+        assert await store.append_frames(SESSION, [RawLines("err", 9.0, 3, b"new\n")]) == 1_202
+        assert await store.check() == ()
+
+
 def downgrade(folder: Path, schema: int, *, without: Sequence[str] = ()) -> None:
     """Make the file one of an older schema with the same contents; `without` are fields that rows did not have."""
     path, old = folder / "store.db", folder / "old.db"
     with closing(sqlite3.connect(old, isolation_level=None)) as connection:
         migrate(connection, old, MIGRATIONS[:schema])
         connection.execute("ATTACH ? AS new", (str(path),))
+        new = {name for (name,) in connection.execute("SELECT name FROM new.sqlite_master WHERE type = 'table'")}
         for table in tables(connection):
-            if not table.startswith("sqlite_"):
+            if table in new and not table.startswith("sqlite_"):
                 columns = ", ".join(row[1] for row in connection.execute(f"PRAGMA main.table_info({table})"))
                 connection.execute(f"INSERT INTO main.{table} ({columns}) SELECT {columns} FROM new.{table}")
         for field in without:

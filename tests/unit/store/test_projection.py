@@ -25,7 +25,10 @@ def test_a_row_tells_what_the_reducer_tells(events: list[m.Event]) -> None:
     folding.add(log)
     row, view = folding.index.session, reduce.fold(log)
     assert sorted(row.waiting_prompts) == sorted(waiting.id for waiting in view.queue)
-    assert replace(row, waiting_prompts=(), unfinished=False) == SessionRow(
+    ends = [event for event in events if isinstance(event, m.TurnStarted | m.TurnEnded)]
+    last = ends[-1] if ends else None
+    assert row.failed is (isinstance(last, m.TurnEnded) and not last.ok and last.stop_reason != "interrupted")
+    assert replace(row, waiting_prompts=(), unfinished=False, failed=False) == SessionRow(
         session=SESSION,
         epoch=view.epoch,
         last_seq=view.last_seq,
@@ -38,6 +41,7 @@ def test_a_row_tells_what_the_reducer_tells(events: list[m.Event]) -> None:
         cwd=view.cwd,
         model=view.model,
         mode=view.mode,
+        effort=view.effort,
         created_at=view.opened_at,
         updated_at=view.updated_at or 0.0,
         attached=view.attached,

@@ -165,7 +165,7 @@ from tests.unit.store.test_sqlite_faults import fill
 
 async def main():
     store = await SqliteStore.open(sys.argv[1])
-    resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (800_000, 800_000))
     acknowledged, error = await fill(store)
     print(acknowledged, type(error).__name__, type(store.failed).__name__)
     await store.close()

@@ -125,6 +125,7 @@ export const api = {
   close: (id: string, reason: string) => call<t.SessionInfo>(at(id, "/close"), { body: { reason } }),
   remove: (id: string) => call<void>(at(id), { method: "DELETE" }),
   fork: (id: string, title: string) => call<t.SessionInfo>(at(id, "/fork"), { body: { title } }),
+  frames: (id: string, query: t.FramesQuery) => call<t.FramesPage>(at(id, "/frames"), { query: { ...query } }),
   exported: (id: string) => fetchRaw(at(id, "/export")),
   history: (query: Partial<t.HistoryQuery>) => call<t.HistoryPage>("/api/history", { query: { ...query } }),
   adopt: (session: string) => call<t.SessionInfo>("/api/history/adopt", { body: { session } }),
@@ -174,3 +175,9 @@ export const api = {
 
   answerSeveral: (body: t.SeveralBody) => call<t.Outcomes>("/api/requests/answer", { body }),
 };
+
+/** A key that makes sending the same message twice harmless. */
+export function newKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return `web-${[...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+}

@@ -1,10 +1,11 @@
-// The raw event log of a session: filter, payloads, the time between events, and the log as a fixture.
+// The inspector of a session: its event log (filter, payloads, the time between events, a fixture), and the raw lines.
 import "../styles/inspector.css";
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { api } from "../api/client";
 import { reconnectNow } from "../api/stream";
+import { remembered } from "../state/preferences";
 import type { OpenSession } from "../state/session";
 import { attempt } from "../state/toasts";
 import { texts } from "../texts";
@@ -12,19 +13,47 @@ import { copyText } from "../ui/clipboard";
 import { type ListHandle, VirtualList } from "../ui/conversation/virtual_list";
 import { Icon } from "../ui/icons";
 import { MenuButton } from "../ui/menu";
+import { Needs } from "../workspace/scope";
 import { countTypes, EventFeed, filterLog, type LogEntry } from "./event_feed";
+import { clock, moveBetweenRows } from "./log_rows";
+import { RawLines } from "./raw_lines";
 
 const words = texts.inspector;
 const SLOW_S = 1;
 
-export default function Events({ session }: { session: OpenSession }): JSX.Element {
+const view = remembered<"events" | "lines">("inspector-view", "events");
+
+export default function Inspector({ session }: { session: OpenSession }): JSX.Element {
+  const lines = view.value === "lines";
+  return (
+    <div class="inspector">
+      <span class="switch" role="group" aria-label={words.view}>
+        <button type="button" aria-pressed={!lines} onClick={() => (view.value = "events")}>
+          {words.title}
+        </button>
+        <button type="button" aria-pressed={lines} onClick={() => (view.value = "lines")}>
+          {words.lines.title}
+        </button>
+      </span>
+      {lines ? (
+        <Needs scope="drive">
+          <RawLines session={session.id} />
+        </Needs>
+      ) : (
+        <Events session={session.id} />
+      )}
+    </div>
+  );
+}
+
+function Events({ session }: { session: string }): JSX.Element {
   const [feed, setFeed] = useState<EventFeed | null>(null);
   useEffect(() => {
-    const made = new EventFeed(session.id);
+    const made = new EventFeed(session);
     setFeed(made);
     return () => made.close();
-  }, [session.id]);
-  return feed ? <Log feed={feed} session={session.id} /> : <p class="empty">{texts.loading}</p>;
+  }, [session]);
+  return feed ? <Log feed={feed} session={session} /> : <p class="empty">{texts.loading}</p>;
 }
 
 function Log({ feed, session }: { feed: EventFeed; session: string }): JSX.Element {
@@ -141,22 +170,6 @@ function Entry({ entry, open, toggle }: { entry: LogEntry; open: boolean; toggle
 async function copyFixture(session: string): Promise<void> {
   const answer = await attempt(api.exported(session));
   if (answer) copyText(await answer.text());
-}
-
-function moveBetweenRows(event: KeyboardEvent): void {
-  const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
-  if (!step || !(event.target instanceof HTMLElement) || !event.target.matches(".event-line")) return;
-  const lines = [...(event.currentTarget as HTMLElement).querySelectorAll<HTMLElement>(".event-line")];
-  const next = lines[lines.indexOf(event.target) + step];
-  if (!next) return;
-  event.preventDefault();
-  next.focus();
-  next.scrollIntoView({ block: "nearest" });
-}
-
-function clock(at: number): string {
-  const date = new Date(at * 1000);
-  return `${date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" })}.${String(date.getMilliseconds()).padStart(3, "0")}`;
 }
 
 function formatGap(seconds: number): string {

@@ -18,6 +18,7 @@ export default function Details({ session }: { session: OpenSession }): JSX.Elem
     [texts.start.folder, facts.cwd],
     [texts.start.model, facts.model],
     [texts.start.mode, facts.mode],
+    [texts.start.effort, facts.effort],
     [texts.details.turns, String(usage.turns)],
     [texts.composer.tokens, texts.composer.tokensOf(formatTokens(usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens), formatTokens(usage.output_tokens))],
     [texts.composer.cost, formatCost(facts.meter.cost_usd ?? usage.cost_usd)],

@@ -160,6 +160,13 @@ export class Draft {
     if (this.queue.length && prompts.length) this.queue = this.queue.filter((waiting) => !prompts.includes(waiting.id));
   }
 
+  /** Remove these prompts from the queue; those that were in it. */
+  takeQueued(prompts: readonly string[]): QueuedPrompt[] {
+    const taken = this.queue.filter((waiting) => prompts.includes(waiting.id));
+    this.leaveQueue(prompts);
+    return taken;
+  }
+
   closeRequest(held: RequestView): void {
     this.requests.delete(held.request.id);
     this.closed.push(held);

@@ -13,6 +13,7 @@ export function sessionOpened(draft: Draft, event: t.SessionOpened, at: At): voi
     title: event.title ?? "",
     model: event.model ?? "",
     mode: event.mode ?? "",
+    effort: event.effort ?? "",
     resume: event.resumed ?? null,
     forked_from: event.forked_from ?? null,
   });
@@ -142,7 +143,11 @@ function tell(draft: Draft, at: At, words: Told): void {
   });
 }
 
+/** A summary of calls is stored as their note; without any of them in the view it is an item of its own. */
 export function notice(draft: Draft, event: t.Notice, at: At): void {
+  const items = (event.calls ?? []).map((call) => draft.item("tool", call)).filter((item) => item !== undefined);
+  for (const item of items) draft.put({ ...item, note: [item.note, event.text].filter(Boolean).join("; ") });
+  if (items.length) return;
   tell(draft, at, event);
 }
 

@@ -9,6 +9,7 @@ function newTurn(id: string, at: At): t.TurnView {
     id,
     started_at: at.time,
     prompts: [],
+    unconfirmed: [],
     origin: "",
     ok: null,
     answer: "",
@@ -24,17 +25,16 @@ function newTurn(id: string, at: At): t.TurnView {
 
 export function turnStarted(draft: Draft, event: t.TurnStarted, at: At): void {
   const prompts = event.prompts ?? [];
-  draft.turns.set(event.turn, { ...newTurn(event.turn, at), prompts, origin: event.origin ?? "" });
+  draft.turns.set(event.turn, { ...newTurn(event.turn, at), prompts, unconfirmed: draft.takeQueued(prompts), origin: event.origin ?? "" });
   draft.set({ turn: event.turn });
-  draft.leaveQueue(prompts);
 }
 
 /** The prompt belongs to the turn that runs from here on. */
 export function promptSteered(draft: Draft, event: t.PromptSteered): void {
-  draft.leaveQueue([event.prompt]);
+  const taken = draft.takeQueued([event.prompt]);
   const running = draft.facts.turn === null ? undefined : draft.turns.get(draft.facts.turn);
   if (running && !running.prompts.includes(event.prompt)) {
-    draft.turns.set(running.id, { ...running, prompts: [...running.prompts, event.prompt] });
+    draft.turns.set(running.id, { ...running, prompts: [...running.prompts, event.prompt], unconfirmed: [...running.unconfirmed, ...taken] });
   }
 }
 
@@ -42,9 +42,11 @@ export function promptSteered(draft: Draft, event: t.PromptSteered): void {
 export function turnEnded(draft: Draft, event: t.TurnEnded, at: At): void {
   const before = draft.turns.get(event.turn) ?? newTurn(event.turn, at);
   if (before.ok !== null) return;
+  const taken = draft.takeQueued(event.prompts ?? []);
   draft.turns.set(event.turn, {
     ...before,
     prompts: event.prompts?.length ? event.prompts : before.prompts,
+    unconfirmed: event.ok ? [] : [...before.unconfirmed, ...taken],
     origin: event.origin || before.origin,
     ok: event.ok,
     answer: event.answer ?? "",
@@ -61,7 +63,6 @@ export function turnEnded(draft: Draft, event: t.TurnEnded, at: At): void {
     resume: event.resume ?? draft.facts.resume,
     usage: addUsage(draft.facts.usage, event.usage ?? {}),
   });
-  draft.leaveQueue(event.prompts ?? []);
   draft.dropLive(true);
 }
 
@@ -90,7 +91,15 @@ export function userMessage(draft: Draft, event: t.UserMessage, at: At): void {
     synthetic: event.synthetic ?? false,
     parent: event.parent ?? null,
   });
-  if (event.prompt != null) draft.leaveQueue([event.prompt]);
+  if (event.prompt != null) {
+    draft.leaveQueue([event.prompt]);
+    confirm(draft, event.prompt, draft.turnOf(at));
+  }
+}
+
+function confirm(draft: Draft, prompt: string, turn: string | null): void {
+  const held = turn === null ? undefined : draft.turns.get(turn);
+  if (held?.unconfirmed.length) draft.turns.set(held.id, { ...held, unconfirmed: held.unconfirmed.filter((each) => each.id !== prompt) });
 }
 
 function hasPart(item: t.MessageItem | t.ThoughtItem | undefined, part: number): boolean {

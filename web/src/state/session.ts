@@ -15,7 +15,6 @@ export type Standing = "loading" | "ready" | "gone" | "failed";
 export interface Choices {
   readonly modes: readonly string[];
   readonly efforts: readonly string[];
-  readonly effort: string;
   readonly resumeLine: string;
   readonly archived: boolean;
 }
@@ -24,7 +23,7 @@ export class OpenSession {
   readonly standing = signal<Standing>("loading");
   readonly problem = signal("");
   readonly connected = signal(false);
-  readonly choices = signal<Choices>({ modes: [], efforts: [], effort: "", resumeLine: "", archived: false });
+  readonly choices = signal<Choices>({ modes: [], efforts: [], resumeLine: "", archived: false });
   /** Grows by one for each frame in which something changed: read it, then look into `draft`. */
   readonly frame = signal(0);
   private reducer = new SessionReducer();
@@ -73,8 +72,8 @@ export class OpenSession {
   }
 
   private begin(detail: SessionDetail): void {
-    const { modes, efforts, effort, resume_line, archived } = detail;
-    this.choices.value = { modes, efforts, effort, resumeLine: resume_line, archived };
+    const { modes, efforts, resume_line, archived } = detail;
+    this.choices.value = { modes, efforts, resumeLine: resume_line, archived };
     this.reducer = new SessionReducer(detail);
     this.standing.value = "ready";
     this.frame.value += 1;

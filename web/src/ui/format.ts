@@ -1,30 +1,82 @@
-// Figures and times in words that fit into a line.
+// Figures and times in words that fit into a line. What other surfaces tell as well has the form of
+// src/footplate/events/wording.py; tests/fixtures/events/wording.json holds the cases for both.
 import { texts } from "../texts";
 
 export function formatAge(at: number | null, now: number): string {
   if (at === null) return "";
   const seconds = Math.max(0, now / 1000 - at);
-  if (seconds < 60) return texts.time.now;
-  if (seconds < 3600) return texts.time.minutes(Math.floor(seconds / 60));
-  if (seconds < 86_400) return texts.time.hours(Math.floor(seconds / 3600));
-  return texts.time.days(Math.floor(seconds / 86_400));
+  if (seconds < 60) return texts.time.now; // the page's clock does not tick every second
+  if (seconds < 3600) return `${Math.floor(seconds / 60)}m`;
+  return seconds < 86_400 ? `${Math.floor(seconds / 3600)}h` : `${Math.floor(seconds / 86_400)}d`;
 }
 
+/** How long something took; a clock that ticks passes whole seconds. */
 export function formatSpan(seconds: number): string {
-  if (seconds < 60) return texts.time.seconds(Math.round(seconds * 10) / 10);
-  const minutes = Math.floor(seconds / 60);
-  return minutes < 60 ? `${minutes}:${String(Math.floor(seconds % 60)).padStart(2, "0")}` : `${Math.floor(minutes / 60)}h ${minutes % 60}m`;
+  const tenths = Math.floor(Math.max(seconds, 0) * 10 + 0.5);
+  if (tenths < 100) return tenths % 10 ? `${Math.floor(tenths / 10)}.${tenths % 10}s` : `${tenths / 10}s`;
+  const whole = Math.floor(seconds + 0.5);
+  for (const [size, first, part, second] of [[86_400, "d", 3600, "h"], [3600, "h", 60, "m"], [60, "m", 1, "s"]] as const) {
+    if (whole >= size) return `${Math.floor(whole / size)}${first} ${padded(Math.floor((whole % size) / part), 2)}${second}`;
+  }
+  return `${whole}s`;
 }
 
+/** An amount of money; empty when it is not known. */
 export function formatCost(usd: number | null | undefined): string {
   if (usd == null) return "";
-  return usd > 0 && usd < 0.01 ? "<$0.01" : `$${usd.toFixed(2)}`;
+  if (usd > 0 && usd < 0.00005) return "<$0.0001";
+  const parts = Math.floor(usd * 10_000 + 0.5);
+  if (parts < 1000 && parts % 100) return `$0.${padded(parts, 4)}`;
+  const cents = Math.floor(usd * 100 + 0.5);
+  return `$${formatNumber(Math.floor(cents / 100))}.${padded(cents % 100, 2)}`;
 }
 
 export function formatTokens(tokens: number): string {
-  if (tokens < 1000) return String(tokens);
-  if (tokens < 1_000_000) return `${(tokens / 1000).toFixed(tokens < 10_000 ? 1 : 0)}k`;
-  return `${(tokens / 1_000_000).toFixed(1)}M`;
+  return tokens < 1000 ? String(tokens) : scaled(tokens, ["k", "M", "G"]);
+}
+
+export function formatBytes(size: number): string {
+  return size < 1000 ? `${size} B` : scaled(size, [" KB", " MB", " GB", " TB"]);
+}
+
+/** A number of at least 1000 in the unit that leaves up to three digits, with a decimal below ten. */
+function scaled(count: number, units: readonly string[]): string {
+  let one = 1;
+  let shown = "";
+  for (const unit of units) {
+    one *= 1000;
+    const tenths = Math.floor((count * 10 + one / 2) / one);
+    if (tenths < 100) return `${Math.floor(tenths / 10)}.${tenths % 10}${unit}`;
+    const whole = Math.floor((count + one / 2) / one);
+    shown = `${whole}${unit}`;
+    if (whole < 1000) return shown;
+  }
+  return shown;
+}
+
+export function formatNumber(count: number): string {
+  return count.toLocaleString("en-US");
+}
+
+/** How large a text is: "1,321 lines, 58 KB". A line break at its end begins no line. */
+export function formatTextSize(text: string): string {
+  let lines = text === "" || text.endsWith("\n") ? 0 : 1;
+  for (let place = text.indexOf("\n"); place >= 0; place = text.indexOf("\n", place + 1)) lines += 1;
+  return texts.size(formatNumber(lines), lines, formatBytes(new TextEncoder().encode(text).length));
+}
+
+/** How many lines a change adds and removes. */
+export function formatChanges(added: number, removed: number): string {
+  return `+${formatNumber(added)} −${formatNumber(removed)}`;
+}
+
+/** Words at the beginning of a sentence. */
+export function sentence(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+function padded(number: number, digits: number): string {
+  return String(number).padStart(digits, "0");
 }
 
 /** The last two parts of a folder, which is how people tell them apart. */
@@ -43,10 +95,4 @@ export function formatClock(at: number): string {
 
 export function formatMoment(at: number): string {
   return new Date(at * 1000).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
-}
-
-export function formatBytes(size: number): string {
-  if (size < 1000) return `${size} B`;
-  for (const [unit, of] of [["KB", 1e3], ["MB", 1e6]] as const) if (size < of * 1000) return `${(size / of).toFixed(size < of * 10 ? 1 : 0)} ${unit}`;
-  return `${(size / 1e9).toFixed(1)} GB`;
 }

@@ -7,6 +7,7 @@ import { attempt } from "../state/toasts";
 import { texts } from "../texts";
 import { Icon } from "./icons";
 import { PlanList } from "./plan_list";
+import { showLine } from "./visible";
 
 export function PlanBar({ session }: { session: OpenSession }): JSX.Element | null {
   void session.frame.value;
@@ -25,7 +26,7 @@ export function PlanBar({ session }: { session: OpenSession }): JSX.Element | nu
             <Icon name="list" size={14} />
             <strong>{texts.plan.title}</strong>
             <span class="hint">{texts.plan.done(done, plan.length)}</span>
-            <span class="now">{now ? now.active_form || now.content : ""}</span>
+            <span class="now">{now ? showLine(now.active_form || now.content) : ""}</span>
             <Icon name={open ? "down" : "up"} size={12} />
           </button>
           {open ? <PlanList entries={plan} /> : null}
@@ -34,7 +35,7 @@ export function PlanBar({ session }: { session: OpenSession }): JSX.Element | nu
       {tasks.map((task) => (
         <div key={task.id} class="task">
           <span class="spinner" aria-hidden="true" />
-          <span class="now">{task.title || task.id}</span>
+          <span class="now">{showLine(task.title || task.id)}</span>
           <span class="hint">{task.note}</span>
           <button type="button" class="button quiet small" onClick={() => void attempt(api.stopTask(session.id, task.id))}>
             {texts.tasks.stop}

@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import type { PlanEntry } from "../api/types";
 import { texts } from "../texts";
+import { showLine } from "./visible";
 
 export function PlanList({ entries }: { entries: readonly PlanEntry[] }): JSX.Element {
   return (
@@ -11,7 +12,7 @@ export function PlanList({ entries }: { entries: readonly PlanEntry[] }): JSX.El
         return (
           <li key={place} class={status}>
             <span class="tick" aria-hidden="true" />
-            <span>{(status === "in_progress" && entry.active_form) || entry.content}</span>
+            <span>{showLine((status === "in_progress" && entry.active_form) || entry.content)}</span>
             <span class="visually-hidden">{texts.plan.status[status]}</span>
           </li>
         );

@@ -13,7 +13,7 @@ import { Icon } from "./icons";
 import { MenuButton } from "./menu";
 import { PlanBar } from "./plan_bar";
 import { sessionActions } from "./session_actions";
-import { titleOf } from "./titles";
+import { stateOf, titleOf } from "./titles";
 import { WorkspaceButton } from "./panel_frame";
 
 export function SessionScreen({ session }: { session: OpenSession }): JSX.Element {
@@ -50,6 +50,8 @@ function SessionHead({ session }: { session: OpenSession }): JSX.Element {
   const at = route.value;
   const open = at.name === "session" ? at.panel : "";
   const title = titleOf(facts);
+  const turn = [...session.draft.turns.values()].at(-1);
+  const state = stateOf(facts.state, turn?.ok === false && turn.stop_reason !== "interrupted");
   return (
     <header class="session-head">
       <button type="button" class="button quiet only-icon back" aria-label={texts.back} onClick={() => go({ name: "home" })}>
@@ -63,10 +65,10 @@ function SessionHead({ session }: { session: OpenSession }): JSX.Element {
           <span title={facts.cwd}>{shortFolder(facts.cwd)}</span>
         </div>
       </div>
-      <span class={`badge ${facts.state}`} role="status">
-        <span class={`dot ${facts.state}`} aria-hidden="true" />
+      <span class={`badge ${state}`} role="status">
+        <span class={`dot ${state}`} aria-hidden="true" />
         <span class="badge-words">
-          {facts.state === "running" ? texts.waitingFor[facts.waiting_for] || texts.states.running : texts.states[facts.state]}
+          {state === "running" ? texts.waitingFor[facts.waiting_for] || texts.states.running : texts.states[state]}
         </span>
       </span>
       <WorkspaceButton session={session.id} open={open} />

@@ -18,7 +18,7 @@ import { Icon, Mark } from "./icons";
 import { MenuButton } from "./menu";
 import { TrayButton } from "./requests/tray";
 import { sessionActions } from "./session_actions";
-import { titleOf } from "./titles";
+import { stateOf, titleOf } from "./titles";
 
 export type Filter = keyof typeof texts.sessions.filters;
 export const SEARCH_ID = "session-search";
@@ -160,13 +160,14 @@ function SessionRow({ info }: { info: SessionInfo }): JSX.Element {
   const here = at.name === "session" && at.id === info.id;
   const to = { name: "session", id: info.id, panel: "" } as const;
   const title = titleOf(info);
+  const state = stateOf(info.state, info.failed);
   return (
     <li class="session-row" data-current={here} data-session={info.id}>
       <a href={formatRoute(to)} onClick={onLink(to)} aria-current={here ? "page" : undefined}>
-        <span class={`dot ${info.state}`} aria-hidden="true" />
+        <span class={`dot ${state}`} aria-hidden="true" />
         <span class="title">{title}</span>
         <span class="facts">
-          <span>{info.open_requests ? texts.sessions.requests(info.open_requests) : texts.states[info.state]}</span>
+          <span>{info.open_requests ? texts.sessions.requests(info.open_requests) : texts.states[state]}</span>
           <span aria-hidden="true">·</span>
           <span class="grow" title={info.cwd}>{shortFolder(info.cwd)}</span>
         </span>

@@ -2,9 +2,10 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
 import { texts } from "../texts";
-import { DiffView } from "../ui/conversation/diff_view";
+import { Counts, DiffView } from "../ui/conversation/diff_view";
 import { useRelative } from "../ui/folder";
 import { Icon } from "../ui/icons";
+import { showLine } from "../ui/visible";
 import type { Patch } from "./git_patch";
 
 interface ChangeRowProps {
@@ -37,12 +38,12 @@ export function ChangeRow({ path, mark, hint, added, removed, actions, first = f
             </span>
           ) : null}
           <span class="path">
-            <bdi>{name}</bdi>
+            <bdi dir="ltr">{showLine(name)}</bdi>
           </span>
           {hint ? <span class="hint">{hint}</span> : null}
           {added != null || removed != null ? (
             <span class="figures">
-              <span class="added">+{added ?? 0}</span> <span class="removed">−{removed ?? 0}</span>
+              <Counts added={added ?? 0} removed={removed ?? 0} />
             </span>
           ) : null}
         </button>
@@ -59,7 +60,7 @@ export function PatchView({ patch }: { patch: Patch }): JSX.Element {
   return (
     <p class="hint no-text">
       <Icon name="file" size={14} />
-      <code class="path">{patch.change.moved_to || patch.change.path}</code>
+      <code class="path">{showLine(patch.change.moved_to || patch.change.path)}</code>
       {patch.binary ? texts.changes.binary : texts.changes.noText}
     </p>
   );

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 import msgspec
 
-from footplate.chat.drawing.diff import draw_diff
+from footplate.chat.drawing.diff import draw_changes
 from footplate.chat.drawing.markdown import render_markdown
-from footplate.chat.drawing.rich import Rich, concat, join, plain, span, split, trim
-from footplate.chat.drawing.words import answer_words, flat, shorten
+from footplate.chat.drawing.rich import Rich, concat, join, plain, span, split, trim, units
+from footplate.chat.drawing.words import shorten
 from footplate.chat.model import Button, Content, Keyboard
 from footplate.chat.reading.asking import ACCEPT_EDITS, Dialogue, current_question
 from footplate.chat.reading.presses import Sealer
+from footplate.events.inputs import InputField, InputParts, split_input
 from footplate.events.requests import Request
-from footplate.events.tools import CommandDetail, FileChangeDetail, Question, ToolDetail
+from footplate.events.tools import Choice, Question
 from footplate.events.view import RequestView
+from footplate.events.visible import show_hidden, show_line
+from footplate.events.wording import describe_answer, describe_text_size
 
 MOST_TEXT: Final = 3300
+MOST_PLAN: Final = 3000
+MOST_COMMAND: Final = 2000
+MOST_LINES: Final = 60
 MOST_VALUE: Final = 1200
+MOST_ENDING: Final = 600
+"""How much of each is shown where not all of it has room; then the message says so."""
+DEFINITION: Final = re.compile(r"^\s{0,3}\[[^\]]+\]:", re.MULTILINE)
 TICKS: Final = {True: "☑ ", False: "☐ "}
 
 
@@ -26,12 +36,15 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """A request with all that its message needs."""
 
     view: RequestView
-    detail: ToolDetail | None = None
     engine: str = ""
     modes: tuple[str, ...] = ()
     dialogue: Dialogue = Dialogue()
     title: str = ""
     """The session's, where a chat has several."""
+    link: str = ""
+    """The address of the session on the page, where it is known."""
+    room: int = MOST_TEXT
+    """How many units the body may have."""
 
     @property
     def request(self) -> Request:
@@ -40,30 +53,54 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_long_plan(request: Request) -> bool:
-    """Whether the plan does not fit into the message and comes as a file, too."""
-    return request.kind == "plan" and len(request.plan) > MOST_TEXT
+    """Whether the plan does not fit into the message and comes before it, whole."""
+    return request.kind == "plan" and len(show_hidden(request.plan)) > MOST_PLAN
 
 
 def draw_plan(plan: str, limit: int) -> tuple[Content, ...]:
     """The whole plan as messages, where it cannot be a file."""
-    return tuple(Content(text=part.text, entities=part.entities) for part in split(render_markdown(plan), limit))
+    parts = split(_render_plan(plan), limit)
+    return tuple(Content(text=part.text, entities=part.entities) for part in parts)
 
 
 def draw_request(asked: Asked, sealer: Sealer) -> Content:
-    """The message: with buttons while it is open, with what became of it afterwards."""
-    body = {"question": _question, "plan": _plan, "permission": _permission}[asked.request.kind](asked)
+    """The message: with buttons while it is open, with what became of it afterwards.
+
+    What has no room is cut, and the message says how much there is and where to see it: nobody allows what they could
+    not know of.
+    """
     if asked.view.state == "open":
-        hint = plain(_hint(asked))
-        rich = join("\n\n", (_header(asked), trim(body, MOST_TEXT), hint))
+        rich = join("\n\n", (_header(asked), _body(asked), plain(_hint(asked))))
         return Content(text=rich.text, entities=rich.entities, keyboard=_keyboard(asked, sealer))
-    rich = join("\n\n", (_header(asked), trim(body, MOST_TEXT), _ending(asked.view)))
+    body = _body(msgspec.structs.replace(asked, room=max(asked.room - MOST_ENDING, 0)))
+    rich = join("\n\n", (_header(asked), body, _ending(asked.view)))
     return Content(text=rich.text, entities=rich.entities)
+
+
+def _body(asked: Asked) -> Rich:
+    """All of it where there is room; else the beginning of each part, and a note."""
+    draw = {"question": _question, "plan": _plan, "permission": _permission}[asked.request.kind]
+    text = split_input(asked.request).text if asked.request.kind == "permission" else ""
+    if len(text) <= asked.room:
+        whole = draw(asked, whole=True)
+        text = text or whole.text
+        if units(whole.text) <= asked.room:
+            return whole
+    return join("\n\n", (trim(draw(asked, whole=False), asked.room), plain(_cut_note(asked, text))))
+
+
+def _cut_note(asked: Asked, text: str) -> str:
+    """How large the whole is, and where it can be seen."""
+    request, size = asked.request, describe_text_size(text)
+    page = asked.link or "on the web page"
+    where = f"see it whole: {page} or `footplate requests show {request.id}`"
+    return f"⚠ cut: {size} in all; {'the whole plan is above' if is_long_plan(request) else where}"
 
 
 def _header(asked: Asked) -> Rich:
     words = {"permission": "permission", "question": "question", "plan": "plan"}[asked.request.kind]
-    who = [asked.engine, *([f"agent {asked.request.agent}"] if asked.request.agent else [])]
-    who += [flat(asked.title)] if asked.title else []
+    who = [asked.engine, *([f"agent {show_line(asked.request.agent)}"] if asked.request.agent else [])]
+    who += [shorten(show_line(asked.title), 100)] if asked.title else []
     return concat(span("bold", words), plain(" · " + " · ".join(each for each in who if each)))
 
 
@@ -79,77 +116,90 @@ def _hint(asked: Asked) -> str:
 
 def _ending(view: RequestView) -> Rich:
     if view.answer is not None:
-        by = f" by {flat(view.answered_by)}" if view.answered_by else ""
-        where = f" on {flat(view.answered_from)}" if view.answered_from else ""
-        verdict = span("bold", shorten(answer_words(view.answer), 600))
-        state = plain(f"\nThe agent refused the answer: {flat(view.reason)}") if view.state == "rejected" else Rich()
-        return concat(verdict, plain(f"{by}{where}"), state)
+        said = describe_answer(view.answer, view.request, by=view.answered_by, surface=view.answered_from)
+        refused = f"\nThe agent refused the answer: {shorten(show_line(view.reason), MOST_ENDING // 2)}"
+        return concat(span("bold", shorten(said, MOST_ENDING // 2)), plain(refused if view.state == "rejected" else ""))
     words = {"withdrawn": "no longer asked", "unanswered": "expired: nobody answered"}.get(view.state, view.state)
-    return span("bold", f"{words}{f' ({flat(view.reason)})' if view.reason else ''}")
+    return span("bold", f"{words}{f' ({show_line(view.reason)})' if view.reason else ''}")
 
 
 # ------------------------------------------------------------------------------------------------ the kinds
 
 
-def _permission(asked: Asked) -> Rich:
+def _permission(asked: Asked, *, whole: bool) -> Rich:
     request = asked.request
-    parts = [concat(plain(f"{flat(request.tool) or 'the agent'}: "), span("code", shorten(flat(request.title), 200)))]
-    parts += [plain(flat(text)) for text in (request.description, request.reason) if text not in ("", request.title)]
-    parts += [plain(f"outside: {flat(request.blocked_path)}")] if request.blocked_path else []
-    parts.append(_input(asked))
+    tool = show_line(request.tool) or "the agent"
+    parts = [concat(plain(f"{tool}: "), span("code", _cut(show_line(request.title), 200, whole=whole)))]
+    told = [text for text in (request.description, request.reason) if text not in ("", request.title)]
+    parts += [plain(_cut(show_hidden(text), MOST_VALUE, whole=whole)) for text in told]
+    parts += [plain(f"outside: {show_line(request.blocked_path)}")] if request.blocked_path else []
     if request.rerun:
         parts.append(plain("This very call was allowed before, and nobody knows whether it ran."))
-    if request.suggestions:
-        first = request.suggestions[0]
-        parts.append(plain(f"For session: {flat(first.allows or first.label)}"))
-    return join("\n", parts)
+    # the input is last: where it is cut, nothing else is
+    return join("\n", (*parts, *_lasting(request), _input(split_input(request), whole=whole)))
 
 
-def _input(asked: Asked) -> Rich:
-    """What is allowed must be seen: the command, the diff, or the input field by field."""
-    detail = asked.detail
-    if isinstance(detail, FileChangeDetail) and detail.changes:
-        return draw_diff(detail)
-    if isinstance(detail, CommandDetail) and detail.command:
-        return span("pre", shorten(detail.command, 2500), language="bash")
-    try:
-        fields = msgspec.json.decode(asked.request.input or b"{}", type=dict[str, msgspec.Raw])
-    except msgspec.DecodeError:
-        return span("pre", shorten(bytes(asked.request.input or b"").decode(), 2500))
-    return join("\n", (_field(name, raw) for name, raw in fields.items()))
+def _lasting(request: Request) -> list[Rich]:
+    """What the buttons that last would allow, in full: a button has little room."""
+    first = [f"For session: {show_line(each.allows or each.label)}" for each in request.suggestions[:1]]
+    always = [f"Always: {show_line(each.label)}" for each in request.suggestions[:3] if each.destination != "session"]
+    return [plain(words) for words in (*first, *always)]
 
 
-def _field(name: str, raw: msgspec.Raw) -> Rich:
-    value = msgspec.json.decode(raw)
-    text = shorten(value if isinstance(value, str) else bytes(raw).decode(), MOST_VALUE)
-    return join("\n" if "\n" in text else " ", (plain(f"{name}:"), span("pre" if "\n" in text else "code", text)))
+def _input(parts: InputParts, *, whole: bool) -> Rich:
+    """What is allowed must be seen: the command, the changes of files, every other field."""
+    drawn = []
+    if parts.command:
+        drawn.append(span("pre", _cut(show_hidden(parts.command), MOST_COMMAND, whole=whole), language="bash"))
+    if parts.changes:
+        drawn.append(draw_changes(parts.changes, None if whole else MOST_LINES))
+    drawn += [_field(field, whole=whole) for field in parts.fields]
+    return join("\n", drawn)
 
 
-def _plan(asked: Asked) -> Rich:
+def _field(field: InputField, *, whole: bool) -> Rich:
+    text = _cut(show_hidden(field.text), MOST_VALUE, whole=whole)
+    lines = "\n" in text
+    return join("\n" if lines else " ", (plain(f"{show_line(field.name)}:"), span("pre" if lines else "code", text)))
+
+
+def _cut(text: str, most: int, *, whole: bool) -> str:
+    return text if whole else shorten(text, most)
+
+
+def _plan(asked: Asked, *, whole: bool) -> Rich:
     request = asked.request
-    file = plain("The whole plan is above.") if is_long_plan(request) else Rich()
-    asks = [plain(f"asks to allow: {flat(each)}") for each in request.allowed_prompts]
-    return join("\n\n", (render_markdown(shorten(request.plan, MOST_TEXT - 300)), join("\n", asks), file))
+    asks = [plain(f"asks to allow: {show_line(each)}") for each in request.allowed_prompts]
+    return join("\n\n", (join("\n", asks), _render_plan(request.plan, None if whole else MOST_PLAN)))
 
 
-def _question(asked: Asked) -> Rich:
+def _render_plan(plan: str, most: int | None = None) -> Rich:
+    """The plan formatted; as it is written where formatting would leave out the definition of a link."""
+    shown = show_hidden(plan)
+    text = shown if most is None else shorten(shown, most)
+    return plain(text) if DEFINITION.search(plan) else render_markdown(text)
+
+
+def _question(asked: Asked, *, whole: bool) -> Rich:
     request, dialogue = asked.request, asked.dialogue
     if asked.view.state != "open":
-        return join("\n", (plain(flat(each.text)) for each in request.questions))
+        return join("\n", (plain(show_line(each.text)) for each in request.questions))
     now = current_question(request, dialogue)
     question = request.questions[now]
     several = f" ({now + 1} of {len(request.questions)})" if len(request.questions) > 1 else ""
     kind = " - several may be chosen" if question.multiple else ""
     before = [
-        plain(f"{flat(text)} {given if isinstance(given, str) else ', '.join(given)}")
+        plain(f"{show_line(text)} {show_line(given if isinstance(given, str) else ', '.join(given))}")
         for text, given in dialogue.replies.items()
     ]
-    title = concat(span("bold", flat(question.text)), plain(several + kind))
-    return join("\n", (*before, title, *(_choice(choice.label, choice.description) for choice in question.choices)))
+    title = concat(span("bold", show_line(question.text)), plain(several + kind))
+    return join("\n", (*before, title, *(_choice(choice, whole=whole) for choice in question.choices)))
 
 
-def _choice(label: str, description: str) -> Rich:
-    return concat(plain("- "), plain(flat(label)), plain(f": {flat(description)}" if description else ""))
+def _choice(choice: Choice, *, whole: bool) -> Rich:
+    about = f": {show_line(choice.description)}" if choice.description else ""
+    preview = _cut(show_hidden(choice.preview), MOST_VALUE, whole=whole)
+    return join("\n", (plain(f"- {show_line(choice.label)}{about}"), span("pre", preview)))
 
 
 # -------------------------------------------------------------------------------------------------- buttons
@@ -173,7 +223,7 @@ def _button(sealer: Sealer, request: Request, text: str, choice: str) -> Button:
 
 def _permission_rows(request: Request) -> list[list[tuple[str, str]]]:
     lasting = [
-        (f"Always: {shorten(flat(each.label), 40)}", f"a{number}")
+        (f"Always: {shorten(show_line(each.label), 40)}", f"a{number}")
         for number, each in enumerate(request.suggestions[:3])
         if each.destination != "session"
     ]
@@ -187,7 +237,7 @@ def _question_rows(request: Request, dialogue: Dialogue) -> list[list[tuple[str,
     now = current_question(request, dialogue)
     question: Question = request.questions[now]
     rows = [
-        [(_tick(question, dialogue, index) + flat(choice.label), f"c{now}.{index}")]
+        [(_tick(question, dialogue, index) + show_line(choice.label), f"c{now}.{index}")]
         for index, choice in enumerate(question.choices)
     ]
     done = [("Done", f"n{now}")] if question.multiple else []

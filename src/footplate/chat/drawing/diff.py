@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-import difflib
-from typing import Final
+from collections.abc import Sequence
 
 from footplate.chat.drawing.rich import Rich, join, plain, span
-from footplate.events.tools import FileChange, FileChangeDetail
-
-VERBS: Final = {"add": "new file", "update": "change of", "delete": "removal of", "move": "move of"}
-MOST_LINES: Final = 60
-
-
-def draw_diff(detail: FileChangeDetail) -> Rich:
-    """Every change of the call; a long one is cut and says so."""
-    return join("\n", (_draw(change) for change in detail.changes))
+from footplate.events.diffs import MARKS, DiffLine, describe_change, diff_lines
+from footplate.events.tools import FileChange
+from footplate.events.visible import show_hidden, show_line
 
 
-def _draw(change: FileChange) -> Rich:
-    target = f" to {change.moved_to}" if change.moved_to else ""
-    title = plain(f"{VERBS[change.kind]} {change.path}{target}")
-    lines = _lines(change)
-    left = len(lines) - MOST_LINES
-    if left > 0:
-        lines = [*lines[:MOST_LINES], f"… {left} more lines"]
-    return join("\n", (title, span("pre", "\n".join(lines), language="diff")))
+def draw_changes(changes: Sequence[FileChange], most: int | None = None) -> Rich:
+    """Every change of a call: the file, how many lines, the lines; with `most` only so many of these."""
+    return join("\n", (_draw(change, most) for change in changes))
 
 
-def _lines(change: FileChange) -> list[str]:
-    if change.hunks:
-        found = []
-        for hunk in change.hunks:
-            found.append(f"@@ -{hunk.old_start},{hunk.old_lines} +{hunk.new_start},{hunk.new_lines} @@")
-            found += hunk.lines
-        return found
-    before, after = (change.old_text or "").splitlines(), (change.new_text or "").splitlines()
-    return list(difflib.unified_diff(before, after, lineterm="", n=2))[2:]
+def _draw(change: FileChange, most: int | None) -> Rich:
+    lines = diff_lines(change)
+    target = f" to {show_line(change.moved_to)}" if change.moved_to else ""
+    title = f"{change.kind} {show_line(change.path)}{target} {describe_change(change, lines)}".rstrip()
+    body = [_text(line) for line in lines[:most]]
+    body += [f"… {len(lines) - most} more lines"] if most is not None and len(lines) > most else []
+    return join("\n", (plain(title), span("pre", "\n".join(body), language="diff")))
+
+
+def _text(line: DiffLine) -> str:
+    return show_hidden(line.text or "…" if line.kind == "gap" else MARKS[line.kind] + line.text)

@@ -7,8 +7,10 @@ from typing import Final, Literal
 import msgspec
 
 from footplate.chat.drawing.rich import Rich, concat, join, plain, span, trim
-from footplate.chat.drawing.words import elapsed, flat, money, shorten
+from footplate.chat.drawing.words import shorten
 from footplate.events.run_events import Action, CommandAction, FileChangeAction
+from footplate.events.visible import show_line
+from footplate.events.wording import format_duration, format_money
 
 Label = Literal["starting", "working", "queued", "done", "error", "cancelled", "steered", "waiting for you", "waiting"]
 SHOWN_ACTIONS: Final = 5
@@ -73,9 +75,9 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
 def draw_header(progress: Progress, *, addition: str = "") -> Rich:
     """`working · claude · 7s · step 3 · $0.02`."""
-    parts = [progress.label, progress.engine, elapsed(progress.seconds)]
+    parts = [progress.label, progress.engine, format_duration(int(progress.seconds))]
     parts += [f"step {progress.steps}"] if progress.steps else []
-    parts += [money(progress.cost_usd)] if money(progress.cost_usd) else []
+    parts += [format_money(progress.cost_usd)] if progress.cost_usd else []
     parts += [] if progress.approvals else ["no approvals"]
     parts += [progress.note] if progress.note else []
     parts += [addition] if addition else []
@@ -121,7 +123,7 @@ def _suffix(action: Action) -> str:
 
 
 def _title(action: Action) -> Rich:
-    title = shorten(flat(action.title), TITLE_WIDTH)
+    title = shorten(show_line(action.title), TITLE_WIDTH)
     if action.kind == "command":
         return span("code", title)
     if isinstance(action.detail, FileChangeAction) and action.detail.changes:
@@ -131,7 +133,7 @@ def _title(action: Action) -> Rich:
 
 def _changes(detail: FileChangeAction) -> Rich:
     shown = [
-        concat(plain(f"{change.kind} "), span("code", shorten(change.path, 120)))
+        concat(plain(f"{change.kind} "), span("code", shorten(show_line(change.path), 120)))
         for change in detail.changes[:SHOWN_CHANGES]
     ]
     left = len(detail.changes) - len(shown)

@@ -70,7 +70,12 @@ class Outbox:
                 self._lane(slot.place.chat).slots[slot.key] = slot
         for lane in self._lanes.values():
             lane.wake()
+        await self.tidy()
+
+    async def tidy(self) -> bool:
+        """Delete what is old and done. A step of `Housekeeping`: there is nothing more to do after it."""
         await self._tools.shelf.tidy()
+        return False
 
     # -------------------------------------------------------------------------------------------- putting
 

@@ -11,6 +11,7 @@ from footplate.chat.model import Id
 from footplate.chat.outbox.slots import Slot, next_operation
 from footplate.runtime.surroundings import Surroundings
 from footplate.store.base import Documents, Store
+from footplate.store.values import Document
 
 KEEP_SLOTS_S: Final = 3 * 86_400.0
 KEEP_MESSAGES_S: Final = 60 * 86_400.0
@@ -27,18 +28,17 @@ class Shelf:
 
     async def load(self) -> AsyncIterator[Slot]:
         """Every slot; what is old and done is deleted instead."""
-        after: str | None = None
-        while True:
-            page = await self._slots.list(after=after)
-            for document in page.items:
-                slot = msgspec.json.decode(document.body, type=Slot)
-                if next_operation(slot) is None and self._time() - document.time > KEEP_SLOTS_S:
-                    await self._slots.delete(document.key, durable=False)
-                else:
-                    yield slot
-            after = page.after
-            if after is None:
-                return
+        async for document in _list(self._slots):
+            if not await self._expire(document):
+                yield msgspec.json.decode(document.body, type=Slot)
+
+    async def _expire(self, document: Document) -> bool:
+        """Delete a slot that is old and done."""
+        slot = msgspec.json.decode(document.body, type=Slot)
+        expired = next_operation(slot) is None and self._time() - document.time > KEEP_SLOTS_S
+        if expired:
+            await self._slots.delete(document.key, durable=False)
+        return expired
 
     async def find(self, key: str) -> Slot | None:
         """A slot, whatever became of it."""
@@ -78,13 +78,20 @@ class Shelf:
         return document.body.decode() if document is not None else ""
 
     async def tidy(self) -> None:
-        """Forget what old messages were about."""
-        after: str | None = None
-        while True:
-            page = await self._messages.list(after=after)
-            for document in page.items:
-                if self._time() - document.time > KEEP_MESSAGES_S:
-                    await self._messages.delete(document.key, durable=False)
-            after = page.after
-            if after is None:
-                return
+        """Delete slots that are old and done, and what old messages were about."""
+        async for document in _list(self._slots):
+            await self._expire(document)
+        async for document in _list(self._messages):
+            if self._time() - document.time > KEEP_MESSAGES_S:
+                await self._messages.delete(document.key, durable=False)
+
+
+async def _list(documents: Documents) -> AsyncIterator[Document]:
+    after: str | None = None
+    while True:
+        page = await documents.list(after=after)
+        for document in page.items:
+            yield document
+        after = page.after
+        if after is None:
+            return

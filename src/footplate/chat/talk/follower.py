@@ -25,6 +25,7 @@ from footplate.events import model as m
 from footplate.events.base import ResumeToken
 from footplate.events.ids import PromptId
 from footplate.events.model import Event, Unknown
+from footplate.events.wording import format_size
 from footplate.runtime.paused_queue import PAUSED_CODE
 from footplate.runtime.session import Session
 from footplate.tasks import spawn
@@ -329,7 +330,7 @@ class Follower:
         if len(text) <= LARGE:
             return text, None
         body = text.encode()
-        size = f"{len(body) / 1e6:.1f} MB"
+        size = format_size(len(body))
         begin = f"{text[:SHOWN]}…"
         if self._kit.transport.capabilities.files and len(body) <= self._kit.settings.files.max_out_bytes:
             return f"{begin}\n\nThe answer has {size}: the file has all of it.", await self._kit.outgoing(

@@ -22,6 +22,7 @@ from footplate.chat.talk.records import Records
 from footplate.chat.transport import Transport
 from footplate.config.chat import ChatSettings
 from footplate.config.settings import Settings
+from footplate.events.ids import SessionId
 from footplate.runtime.backend import HubBackend
 from footplate.runtime.hub import Hub
 from footplate.runtime.roster import Roster
@@ -85,6 +86,11 @@ class Kit:
         capabilities = self.transport.capabilities
         return capabilities.text_limit - (MARKS_ROOM if needs_marks(capabilities) else 0)
 
+    def page_link(self, session: SessionId) -> str:
+        """The address of a session on the page; empty where no setting names one that people outside can reach."""
+        link = next((hook.link for hook in self.all_settings.notify if hook.link), "")
+        return f"{link.rstrip('/')}/ui/sessions/{session}" if link else ""
+
     @property
     def projects(self) -> dict[str, str]:
         """The projects by name, each with its default engine (or nothing)."""
@@ -133,3 +139,8 @@ class Actor(msgspec.Struct, frozen=True):
     def of(cls, user: User) -> Actor:
         """A person of the chat."""
         return cls(user.id, user.name or str(user.id))
+
+    @property
+    def origin(self) -> str:
+        """Who that is to the chat service: names can be chosen, numbers cannot."""
+        return f"user {self.id}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 
-from footplate.chat.drawing.words import answer_words
 from footplate.chat.model import CallbackQuery, Place
 from footplate.chat.reading.asking import Dialogue, Hint, Step, press, reply
 from footplate.chat.reading.gate import may_use
@@ -21,6 +20,7 @@ from footplate.chat.talk.requests import request_key
 from footplate.errors import AlreadyAnswered, BotError, FootplateError
 from footplate.events.ids import PromptId, RequestId, SessionId
 from footplate.events.requests import Answer
+from footplate.events.wording import describe_answer
 from footplate.runtime.session import Session
 from footplate.store.values import RequestFilter
 
@@ -119,10 +119,12 @@ class Pressed:
 
     async def _give(self, session: Session, request: RequestId, answer: Answer, sender: Actor) -> str:
         try:
-            await session.answer(request, answer, by=sender.name, surface=self._kit.surface)
+            await session.answer(request, answer, by=sender.name, surface=self._kit.surface, origin=sender.origin)
         except AlreadyAnswered as problem:
             return str(problem)
-        return answer_words(answer)
+        view = session.view()
+        asked = (each.request for each in (*view.requests, *view.closed_requests) if each.request.id == request)
+        return describe_answer(answer, next(asked, None))
 
     async def show_again(self, session: SessionId, request: RequestId, spot: Spot) -> None:
         """Bring a request's message to the end of the chat: a new one takes the place of the old."""

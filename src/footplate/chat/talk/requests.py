@@ -6,22 +6,25 @@ import asyncio
 from functools import partial
 from typing import Final
 
-from footplate.chat.drawing.asking import Asked, draw_plan, draw_request, is_long_plan
-from footplate.chat.drawing.words import flat, shorten
+from footplate.chat.drawing.asking import MOST_TEXT, Asked, draw_plan, draw_request, is_long_plan
+from footplate.chat.drawing.words import shorten
 from footplate.chat.model import Content, Place
 from footplate.chat.reading.asking import Dialogue
 from footplate.chat.talk.kit import Kit
 from footplate.chat.talk.records import About
 from footplate.errors import FootplateError
 from footplate.events import model as m
-from footplate.events.ids import RequestId, ToolCallId
+from footplate.events.ids import RequestId
 from footplate.events.model import Event
 from footplate.events.requests import Deny
-from footplate.events.tools import ToolDetail
-from footplate.events.view import RequestView, ToolItem
+from footplate.events.view import RequestView
+from footplate.events.visible import show_hidden, show_line
 from footplate.runtime.session import Session
 from footplate.tasks import spawn
 
+AROUND: Final = 800
+"""What the head, the note and the hint of a request's message may take."""
+LEAST_TEXT: Final = 400
 UNATTENDED: Final = "Nobody is there to answer: this ran by a schedule. Go on without it, or say what is missing."
 
 
@@ -109,25 +112,20 @@ class RequestBoard:
             for number, part in enumerate(draw_plan(view.request.plan, self._kit.text_limit)):
                 await self._kit.outbox.put(f"{key}/{number}" if number else key, quiet, part, urgent=True)
             return
-        path = await self._kit.outgoing("plan.md", view.request.plan.encode())
+        path = await self._kit.outgoing("plan.md", show_hidden(view.request.plan).encode())
         await self._kit.outbox.put(key, quiet, Content(text="the whole plan"), urgent=True, document=str(path))
 
     def _asked(self, view: RequestView, dialogue: Dialogue) -> Asked:
         session = self._session.view()
         return Asked(
             view=view,
-            detail=self._detail(view.request.call),
             engine=session.engine,
             modes=self._kit.roster.capabilities(session.engine).modes,
             dialogue=dialogue,
             title=session.title,
+            link=self._kit.page_link(self._session.id),
+            room=min(MOST_TEXT, max(self._kit.text_limit - AROUND, LEAST_TEXT)),
         )
-
-    def _detail(self, call: ToolCallId | None) -> ToolDetail | None:
-        if call is None:
-            return None
-        items = self._session.view().items
-        return next((each.detail for each in reversed(items) if isinstance(each, ToolItem) and each.id == call), None)
 
     def find(self, request: RequestId) -> RequestView | None:
         """The request, open or ended."""
@@ -166,7 +164,7 @@ class RequestBoard:
         place = self._places.get(request)
         if view is None or view.state != "open" or place is None:
             return
-        text = f"still waiting for you: {shorten(flat(view.request.title), 200)}"
+        text = f"still waiting for you: {shorten(show_line(view.request.title), 200)}"
         await self._kit.outbox.put(f"rm/{request}", place, Content(text=text), urgent=True)
 
 

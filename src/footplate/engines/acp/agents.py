@@ -10,9 +10,10 @@ import msgspec
 class AcpAgent(msgspec.Struct, frozen=True, kw_only=True):
     """One agent: the facts that its protocol does not tell.
 
-    `resume` is the command that comes before the id of a session when a person goes on with it in a terminal; an agent
-    without one is taken up through Footplate. `modes` only where they are the same for everybody. `logins` are files
-    below the home folder that it keeps of a person's login; `needs_login`: without one, or a key, it does nothing.
+    `resume` is the command that comes before the id of a session when a person goes on with it in a terminal, and
+    `resume_short` the short form of its last word; an agent without one is continued through Footplate. `modes` only
+    where they are the same for everybody. `logins` are files below the home folder that it keeps of a person's login;
+    `needs_login`: without one, or a key, it does nothing.
     """
 
     name: str
@@ -21,6 +22,7 @@ class AcpAgent(msgspec.Struct, frozen=True, kw_only=True):
     args: tuple[str, ...] = ()
     passed: tuple[str, ...] = ()
     resume: tuple[str, ...] = ()
+    resume_short: str = ""
     modes: tuple[str, ...] = ()
     logins: tuple[str, ...] = ()
     needs_login: bool = False
@@ -34,6 +36,7 @@ OPENCODE: Final = AcpAgent(
     args=("acp",),
     passed=("OPENCODE_*", "*_API_KEY", "*_BASE_URL", "AWS_*", "AZURE_*", "GOOGLE_*"),
     resume=("opencode", "--session"),
+    resume_short="-s",
     logins=(".local/share/opencode/auth.json",),
     install="install it with `npm install -g opencode-ai`",
 )
@@ -55,6 +58,7 @@ QWEN: Final = AcpAgent(
     args=("--acp",),
     passed=("QWEN_*", "OPENAI_*", "DASHSCOPE_*", "ANTHROPIC_*", "GEMINI_*", "GOOGLE_*"),
     resume=("qwen", "--resume"),
+    resume_short="-r",
     modes=("plan", "default", "auto-edit", "yolo"),
     logins=(".qwen/oauth_creds.json",),
     needs_login=True,

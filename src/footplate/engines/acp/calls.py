@@ -158,6 +158,12 @@ class Call:
             case _:
                 return self._rarer()
 
+    def asked_detail(self) -> ToolDetail:
+        """What a person is asked to allow: the change of files where the agent shows one, whatever the call's kind."""
+        if any(isinstance(block, DiffBlock) for block in self.content):
+            return FileChangeDetail(changes=self._changes(""))
+        return self.detail(ended=False)
+
     @property
     def plan(self) -> str:
         """The plan that is put up for approval; empty for any other call."""

@@ -22,6 +22,7 @@ from footplate.acp.schema.asking import (
 from footplate.engines.acp.calls import Call
 from footplate.engines.base import Options
 from footplate.errors import InvalidValue, UnsupportedOption
+from footplate.events.content import text_of
 from footplate.events.ids import RequestId
 from footplate.events.requests import Allow, Answer, Choose, Decline, Deny, OptionKind, Reply, Request, RequestOption
 from footplate.events.tools import Choice, Question
@@ -71,6 +72,8 @@ def open_permission(rpc_id: RpcId, request: RequestId, params: RequestPermission
             tool=call.name,
             call=call.id,
             input=call.input,
+            description="" if call.kind == "plan" else text_of(call.content),
+            detail=None if call.kind == "plan" else call.asked_detail(),
             options=tuple(
                 RequestOption(id=option.option_id, label=option.name, kind=KINDS.get(option.kind, "other"))
                 for option in params.options

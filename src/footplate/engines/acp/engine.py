@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import shutil
 from collections.abc import Mapping
@@ -24,10 +23,10 @@ from footplate.engines.acp.rejoining import rejoin_acp
 from footplate.engines.base import Capabilities, Credential, Installed, Options, Spawn
 from footplate.engines.declared import read_declared
 from footplate.engines.rejoining import Rejoining, Where
+from footplate.engines.resume_commands import ResumeCommand
 from footplate.engines.standing import Standing
 from footplate.errors import EngineNotExecutable, EngineNotFound
 from footplate.events.base import ResumeToken
-from footplate.events.ids import EngineSessionId
 from footplate.events.model import ConfigOption, ConfigValue
 from footplate.host.environment import build_environment, expand_home
 
@@ -57,6 +56,8 @@ class AcpEngine:
     def __init__(self, agent: AcpAgent, settings: AcpSettings) -> None:
         self._agent = agent
         self._settings = settings
+        own = ("footplate", "run", "--engine", agent.name, "--resume")
+        self._resume = ResumeCommand(agent.name, shlex.join(agent.resume or own), short=agent.resume_short)
 
     @property
     def name(self) -> str:
@@ -140,28 +141,15 @@ class AcpEngine:
 
     def format_resume(self, token: ResumeToken) -> str:
         """The agent's own command where it has one, else ours."""
-        return f"{self._resume} {token.value}"
+        return self._resume.format(token)
 
     def extract_resume(self, text: str) -> ResumeToken | None:
         """The last resume line in the text."""
-        for line in reversed(text.splitlines()):
-            found = self._match(line)
-            if found is not None:
-                return ResumeToken(engine=self.name, value=EngineSessionId(found["id"]))
-        return None
+        return self._resume.extract(text)
 
     def is_resume_line(self, line: str) -> bool:
         """Whether this one line is nothing but a resume line."""
-        return self._match(line) is not None
-
-    @property
-    def _resume(self) -> str:
-        own = ("footplate", "run", "--engine", self.name, "--resume")
-        return shlex.join(self._agent.resume or own)
-
-    def _match(self, line: str) -> re.Match[str] | None:
-        command = r"[ \t]+".join(map(re.escape, self._resume.split(" ")))
-        return re.fullmatch(rf"(?P<tick>`?){command}[ \t]+(?P<id>[^\s`\-][^\s`]*)(?P=tick)", line.strip())
+        return self._resume.is_line(line)
 
     def _environment(self, environ: Mapping[str, str]) -> dict[str, str]:
         allow = (*self._agent.passed, *self._settings.env_pass)

@@ -103,12 +103,13 @@ def read_request(name: str, asked: CanUseTool, cwd: str) -> Request:
     given = None if asked.input is None else asked.input.copy()
     suggestions = _suggestions(asked.permission_suggestions)
     told = read_struct(TOOL_INPUT, given)
+    described = describe_call(asked.tool_name, given, cwd)
     plan = read_struct(PLAN_INPUT, given) if kind == "plan" else None
     prompts = tuple(f"{entry.tool}: {entry.prompt}" for entry in plan.allowed_prompts) if plan else ()
     return Request(
         id=RequestId(name),
         kind=kind,
-        title=describe_call(asked.tool_name, given, cwd).title,
+        title=described.title,
         tool=asked.tool_name,
         call=ToolCallId(asked.tool_use_id) if asked.tool_use_id else None,
         agent=asked.agent_id,
@@ -117,6 +118,7 @@ def read_request(name: str, asked: CanUseTool, cwd: str) -> Request:
         reason_type=asked.decision_reason_type,
         blocked_path=asked.blocked_path,
         input=given,
+        detail=described.detail if kind == "permission" else None,
         options=request_options(kind, suggestions, prompts),
         suggestions=suggestions,
         questions=questions_of(told.questions) if kind == "question" and told is not None else (),

@@ -13,7 +13,8 @@ class Attachment:
     """The engine's side of the session as the stream tells it.
 
     The first init announces it, with all that is known of it; words that come without one (we joined in the middle)
-    announce the bare id before. After that only an init or a result can change it: that is what `/clear` does.
+    announce the bare id before. After that only a `/clear` may change it. A stream of any other conversation is not
+    translated: `mismatch` says what is wrong, and the process has to be ended.
     """
 
     def __init__(self, ledger: Ledger, *, engine: str, resume: EngineSessionId | None, fork: bool) -> None:
@@ -26,8 +27,8 @@ class Attachment:
         self._version = ""
         self._model = ""
         self._mode = ""
-        self._complained = False
         self.clearing = False
+        """Whether a command was sent that begins another conversation."""
         self.mismatch = ""
         self.fast = ("", "")
         """How fast mode stands, and why not."""
@@ -56,7 +57,7 @@ class Attachment:
 
     def saw(self, session: str) -> None:
         """Words name their session before any init did."""
-        if self._session is None and session:
+        if self._session is None and session and self.accepts(session):
             self._attach(
                 EngineAttached(
                     engine=self._engine,
@@ -75,13 +76,29 @@ class Attachment:
         """A result names its session. An error without a session before it means that there never was one."""
         if self._session is None and not is_error:
             self.saw(session)
-        elif self._session is not None and session and session != self._session:
+        elif self._session is not None and session and session != self._session and self.clearing:
             self._follow(session)
+        elif not is_error:  # an error is reported in the words of the CLI, which may name a session of its own
+            self.accepts(session)
+
+    def accepts(self, session: str) -> bool:
+        """Whether a line may belong to the conversation; if not, `mismatch` says why from here on."""
+        wanted = self._session or self._expected
+        if not session or wanted is None or session == wanted or self.clearing:
+            return True
+        if not self.mismatch:
+            self.mismatch = f"asked to resume session {wanted}, but the agent answers as session {session}"
+            if self._expected is None:
+                self.mismatch = f"the conversation is session {wanted}, but the agent answers as session {session}"
+            self._ledger.notice("error", self.mismatch, code="session_id_mismatch")
+        return False
 
     def init(self, line: Init) -> bool:
         """A turn begins; False when the init says nothing new of the session."""
         before = len(self._ledger.out)
         new = bool(line.session_id) and line.session_id != self._session
+        if not self.accepts(line.session_id):
+            return True
         if not self._described or new:
             self._announce(line)
         else:
@@ -159,10 +176,7 @@ class Attachment:
         return self._reason if known and not self.clearing else "cleared"
 
     def _enter(self, session: str) -> EngineSessionId:
-        first = self._session is None
         self._session = EngineSessionId(session)
-        if first and self._expected is not None and session != self._expected and not self.clearing:
-            self.mismatch = f"asked to resume session {self._expected}, but the agent answers as session {session}"
         return self._session
 
     def _attach(self, attached: EngineAttached) -> None:
@@ -170,6 +184,3 @@ class Attachment:
             self._reason = "cleared"
         self.clearing = False
         self._ledger.out.append(attached)
-        if self.mismatch and not self._complained:
-            self._complained = True
-            self._ledger.notice("error", self.mismatch, code="session_id_mismatch")

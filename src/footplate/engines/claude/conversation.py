@@ -21,6 +21,7 @@ from footplate.engines.claude.modes import wire_mode
 from footplate.engines.claude.offers import Offers
 from footplate.engines.claude.orders import Orders
 from footplate.engines.claude.outgoing import MUTE, Outgoing, Verdict, encoded, reading
+from footplate.engines.claude.prompts import clears
 from footplate.engines.claude.queries import QUESTIONS
 from footplate.engines.claude.switches import Switches
 from footplate.engines.claude.translate import CONTROL, ControlLine, Translator
@@ -37,8 +38,6 @@ from footplate.host.lines import Block
 
 ENGINE: Final = "claude"
 ANSWER: Final = b'"control_response"'
-CLEARING: Final = ("/clear", "/reset", "/new")
-"""Commands of the CLI that begin a new session."""
 
 
 class ClaudeConversation:
@@ -287,13 +286,8 @@ class ClaudeConversation:
             replies=tuple(self._replies),
             calls=tuple(self._calls),
             dropped=tuple(self._dropped),
+            fatal=self._translator.mismatch,
         )
         if self._frames or self._replies or self._calls or self._dropped:
             self._frames, self._replies, self._calls, self._dropped = [], [], [], []
         return reaction
-
-
-def clears(prompt: str) -> bool:
-    """Whether the prompt is a command that begins a new session."""
-    words = prompt.split(maxsplit=1)
-    return bool(words) and words[0] in CLEARING

@@ -13,6 +13,9 @@ from footplate.engines.claude.settings import Billing
 
 API_KEY: Final = "ANTHROPIC_API_KEY"
 OAUTH_TOKEN: Final = "CLAUDE_CODE_OAUTH_TOKEN"
+AUTH_TOKEN: Final = "ANTHROPIC_AUTH_TOKEN"
+LOGIN_VARIABLES: Final = (API_KEY, AUTH_TOKEN, OAUTH_TOKEN)
+"""The variables by which the CLI takes a credential, in the order in which it prefers them."""
 
 Payer = Literal["bedrock", "vertex", "api_key", "auth_token", "subscription", "none"]
 
@@ -60,6 +63,6 @@ def who_pays(env: Mapping[str, str], *, login: bool) -> Payer:
         return "vertex"
     if env.get(API_KEY):
         return "api_key"
-    if env.get("ANTHROPIC_AUTH_TOKEN"):
+    if env.get(AUTH_TOKEN):
         return "auth_token"
     return "subscription" if login or env.get(OAUTH_TOKEN) else "none"

@@ -14,20 +14,23 @@ import msgspec
 
 from footplate.config.settings import read_section
 from footplate.engines.base import Capabilities, Credential, Installed, Options, Spawn
-from footplate.engines.claude import resume
 from footplate.engines.claude.conversation import ClaudeConversation
-from footplate.engines.claude.credentials import API_KEY, find_login
-from footplate.engines.claude.discovery import find_credentials, pick_key
+from footplate.engines.claude.credentials import LOGIN_VARIABLES, find_login
+from footplate.engines.claude.discovery import find_credentials, pick_credential
 from footplate.engines.claude.features import parse_version
-from footplate.engines.claude.launch import CONFIG_DIR, Facts, build_launch
+from footplate.engines.claude.launch import CONFIG_DIR, Facts, build_env, build_launch, check_start
 from footplate.engines.claude.login import LOGOUT, STATUS, find_logins, find_route, gateway_variables, read_status
 from footplate.engines.claude.modes import BYPASS, EFFORTS, MODES, static_choices, wire_mode
+from footplate.engines.claude.provider import find_access
 from footplate.engines.claude.rejoining import ClaudeRejoining, rejoin_claude
+from footplate.engines.claude.resume import RESUME
 from footplate.engines.claude.revival import ClaudeParking
 from footplate.engines.claude.sdk_options import read_sdk_options
 from footplate.engines.claude.settings import ClaudeSettings
 from footplate.engines.claude.trust import CONFIG_FILE, find_distrust
-from footplate.engines.login import Gateway, LoginMethod, LoginState
+from footplate.engines.distribution import install_advice
+from footplate.engines.known_agents import KNOWN
+from footplate.engines.login import Gateway, LoginMethod, LoginState, ProviderAccess
 from footplate.engines.receipts import own_program
 from footplate.engines.rejoining import Where
 from footplate.engines.standing import Standing
@@ -39,10 +42,6 @@ from footplate.events.requests import Destination
 from footplate.host.environment import build_environment, expand_home
 
 NAME: Final = "claude"
-INSTALL: Final = (
-    "install it with `footplate agents install claude` or `npm install -g @anthropic-ai/claude-code`, "
-    "then run `claude` once to log in"
-)
 VERSION_TIMEOUT_S: Final = 15.0
 
 
@@ -88,6 +87,7 @@ class ClaudeEngine:
             chooses_session_id=True,
             modes=MODES,
             efforts=EFFORTS,
+            effort_tokens=True,
         )
 
     def read_options(self, raw: msgspec.Raw) -> Tuning:
@@ -129,13 +129,20 @@ class ClaudeEngine:
         """How to start it, with what the machine says of us and of the login."""
         profile = expand_home(options.profile or self._settings.profile, environ)
         facts = Facts(root=os.geteuid() == 0, login=find_login({**environ, **options.env}, profile))
-        return build_launch(options, installed, environ, self._with_picked_key(environ), facts)
+        return build_launch(options, installed, environ, self._with_picked_credential(environ), facts)
 
-    def _with_picked_key(self, environ: Mapping[str, str]) -> ClaudeSettings:
+    def _with_picked_credential(self, environ: Mapping[str, str]) -> ClaudeSettings:
         if not self._settings.credential:
             return self._settings
-        key = pick_key(self._settings.credential, environ)
-        return msgspec.structs.replace(self._settings, env={**self._settings.env, API_KEY: key})
+        picked = pick_credential(self._settings.credential, environ)
+        others = {name: value for name, value in self._settings.env.items() if name not in LOGIN_VARIABLES}
+        return msgspec.structs.replace(self._settings, env={**others, **picked})
+
+    def provider_access(self, environ: Mapping[str, str]) -> ProviderAccess | None:
+        """How the provider is asked for its models: with the credential that a session would use."""
+        profile = expand_home(self._settings.profile, environ)
+        facts = Facts(login=find_login(environ, profile))
+        return find_access(build_env(Options(cwd="/"), environ, self._with_picked_credential(environ), facts))
 
     @property
     def needs_login(self) -> bool:
@@ -144,12 +151,15 @@ class ClaudeEngine:
 
     def credentials(self, environ: Mapping[str, str]) -> tuple[Credential, ...]:
         """Every credential on this machine, whether the CLI would read it or not."""
-        return find_credentials(environ, self._settings.env)
+        return find_credentials(environ, self._settings.env, picked=self._settings.credential)
 
     def choices(self, environ: Mapping[str, str]) -> tuple[ConfigOption, ...]:
-        """The models that every version knows, and the modes that work here: as root none that skips permissions."""
-        sandboxed = self._settings.assume_sandbox or environ.get("IS_SANDBOX") in ("1", "true")
-        return static_choices(may_bypass=os.geteuid() != 0 or sandboxed)
+        """The models and the modes that every version knows."""
+        return static_choices()
+
+    def check_start(self, options: Options, environ: Mapping[str, str]) -> None:
+        """Refuse a mode that the CLI does not know, and as root one that skips permissions."""
+        check_start(options, environ, self._settings, Facts(root=os.geteuid() == 0))
 
     def converse(self, options: Options, installed: Installed) -> ClaudeConversation:
         """The state machine for one process."""
@@ -182,15 +192,15 @@ class ClaudeEngine:
 
     def format_resume(self, token: ResumeToken) -> str:
         """The line a person can paste in a terminal."""
-        return resume.format_resume(token)
+        return RESUME.format(token)
 
     def extract_resume(self, text: str) -> ResumeToken | None:
         """The last resume line in the text."""
-        return resume.extract_resume(text)
+        return RESUME.extract(text)
 
     def is_resume_line(self, line: str) -> bool:
         """Whether this one line is nothing but a resume line."""
-        return resume.is_resume_line(line)
+        return RESUME.is_line(line)
 
     def _find(self, environ: Mapping[str, str]) -> str:
         wanted = self._settings.program or NAME
@@ -200,7 +210,7 @@ class ClaudeEngine:
         if found is None:
             if self._settings.program and Path(wanted).is_file():
                 raise EngineNotExecutable(NAME, wanted, "permission denied")
-            raise EngineNotFound(NAME, wanted, INSTALL)
+            raise EngineNotFound(NAME, wanted, install_advice(KNOWN[NAME]))
         return found
 
     def _version(self, program: str, environ: Mapping[str, str]) -> str:

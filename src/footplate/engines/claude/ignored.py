@@ -40,4 +40,5 @@ IGNORED: Final[dict[str, str]] = {
     "control_request/mcp_message": "for the conversation: a server inside our process",
     "control_request/can_use_tool": "asked before under the same id",
     "control_cancel_request": "of a request that is not open",
+    "session_id_mismatch": "of another conversation than the one that was asked for; the process is ended",
 }

@@ -95,7 +95,7 @@ class Inputs:
         if not asked.answered or ending.nobody_answered:
             self._ledger.withdraw_request(request, "the agent went on without an answer")
         elif ending.refused_answer:
-            self._ledger.reject_request(request, ending.text[:REASON_LIMIT])
+            self._ledger.reject_request(request, ending.error_text[:REASON_LIMIT])
         else:
             self._ledger.apply_request(request)
         return True

@@ -19,14 +19,20 @@ from typing import Final
 import msgspec
 
 from footplate.engines.base import Installed, Options, Spawn
-from footplate.engines.claude.credentials import API_KEY, passes_key, who_pays
+from footplate.engines.claude.credentials import API_KEY, LOGIN_VARIABLES, passes_key, who_pays
 from footplate.engines.claude.features import Version, parse_version
-from footplate.engines.claude.modes import BYPASS, wire_mode
+from footplate.engines.claude.modes import BYPASS, known_mode, thinking_tokens, wire_mode
 from footplate.engines.claude.settings import ClaudeSettings
 from footplate.errors import EngineRefused, InvalidValue, UnsupportedOption
 from footplate.host.environment import build_environment, expand_home
 
 ENGINE: Final = "claude"
+ROOT_REFUSAL: Final = "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons"
+"""What the CLI says on stderr, also to `--permission-mode bypassPermissions`, before it exits with code 1."""
+
+SANDBOXED: Final = ("IS_SANDBOX", "CLAUDE_CODE_BUBBLEWRAP")
+"""Each of them, set to exactly `1`, lifts the refusal. Measured on 2.1.325 and 2.1.197: `true` does not."""
+
 ARGUMENT_LIMIT: Final = 128 * 1024 - 1
 """What the kernel takes as one argument; a longer prompt goes through stdin, in the live form."""
 
@@ -80,9 +86,24 @@ class Wish(msgspec.Struct, frozen=True):
         return wire_mode(self.options.mode or self.settings.permission_mode)
 
     @property
+    def bypass(self) -> bool:
+        """Whether the CLI is asked to skip permissions."""
+        return self.mode == BYPASS or self.settings.dangerously_skip_permissions
+
+    @property
     def fresh(self) -> bool:
         """Whether the conversation gets an id of its own."""
         return self.options.resume is None or self.options.fork
+
+    @property
+    def thinking_tokens(self) -> int | None:
+        """The effort where it is a number of tokens. Raises `InvalidValue` for one that the CLI would ignore."""
+        return thinking_tokens(self.options.effort) if self.options.effort else None
+
+    @property
+    def named_effort(self) -> str:
+        """The effort where it is a name."""
+        return self.options.effort if self.thinking_tokens is None else ""
 
     @property
     def tools(self) -> tuple[str, ...]:
@@ -158,7 +179,8 @@ FLAGS: Final = (
     Flag(name="--fork-session", values=_switch(lambda wish: wish.options.resume is not None and wish.options.fork)),
     Flag(name="--session-id", values=_value(lambda wish: wish.options.session_id if wish.fresh else None)),
     Flag(name="--model", values=_value(lambda wish: wish.options.model or wish.settings.model)),
-    Flag(name="--effort", values=_value(lambda wish: wish.options.effort), since=(2, 1, 197)),
+    Flag(name="--effort", values=_value(lambda wish: wish.named_effort), since=(2, 1, 197)),
+    Flag(name="--max-thinking-tokens", values=_value(lambda wish: wish.thinking_tokens)),
     Flag(name="--permission-mode", values=_value(lambda wish: wish.mode)),
     Flag(
         name="--dangerously-skip-permissions",
@@ -223,7 +245,10 @@ def knows(version: Version, flag: Flag) -> bool:
 def build_env(options: Options, environ: Mapping[str, str], settings: ClaudeSettings, facts: Facts) -> dict[str, str]:
     """The whole environment of the CLI: from the list, then our defaults, then what was set on purpose."""
     cloud = [name for switch, names in CLOUD_NAMES.items() if environ.get(switch) for name in names]
-    withheld = () if passes_key(settings.use_api_billing, environ, login=facts.login) else (API_KEY,)
+    withheld: tuple[str, ...] = () if passes_key(settings.use_api_billing, environ, login=facts.login) else (API_KEY,)
+    if settings.credential:
+        # The picked one is in `settings.env`; the CLI would prefer a key, or another token, to a picked login.
+        withheld = LOGIN_VARIABLES
     chosen = build_environment(
         environ,
         allow=(*ALLOWED_NAMES, *cloud, *settings.env_pass),
@@ -266,12 +291,20 @@ def _check(wish: Wish, env: Mapping[str, str], facts: Facts) -> None:
     _check_root(wish, env, facts)
 
 
+def check_start(options: Options, environ: Mapping[str, str], settings: ClaudeSettings, facts: Facts) -> None:
+    """Raise what a launch would raise about the permission mode."""
+    if options.mode:
+        known_mode(options.mode)
+    wish = Wish(options, settings)
+    if wish.bypass and facts.root:
+        _check_root(wish, build_env(options, environ, settings, facts), facts)
+
+
 def _check_root(wish: Wish, env: Mapping[str, str], facts: Facts) -> None:
-    bypass = wish.mode == BYPASS or wish.settings.dangerously_skip_permissions
-    if bypass and facts.root and env.get("IS_SANDBOX") not in ("1", "true"):
+    if wish.bypass and facts.root and not any(env.get(name) == "1" for name in SANDBOXED):
         raise EngineRefused(
             ENGINE,
-            "it does not skip permissions when it runs as root",
+            f"permission mode {BYPASS!r}: {ROOT_REFUSAL}",
             'run as another user, set sandbox = "bwrap", or assume_sandbox = true if a container is the sandbox',
         )
 

@@ -111,6 +111,7 @@ class Ledger:
         self.turn: Turn | None = None
         self.turns = 0
         self.calls: dict[str, Call] = {}
+        self.latest_call: ToolCallId | None = None
         self.tasks: dict[str, Task] = {}
         self.requests: dict[str, Asked] = {}
         self.ended = Recent()
@@ -129,6 +130,7 @@ class Ledger:
         for name in standing.past_calls:
             self.ended.add(name)
         for call in standing.calls:
+            self.latest_call = call.id
             if call.ended:
                 self.ended.add(call.id)
             else:
@@ -205,6 +207,7 @@ class Ledger:
             return None
         call = Call(started.call, started.name, started.kind, started.parent, started.detail)
         self.calls[started.call] = call
+        self.latest_call = started.call
         if started.parent is not None and started.kind == "subagent":
             self._lineage[started.call] = started.parent
         self.out.append(started)

@@ -26,9 +26,9 @@ MODELS: Final = {"default": "Default", "sonnet": "Sonnet", "opus": "Opus", "haik
 """The aliases that every measured version takes; a running one tells its own list."""
 
 
-def static_choices(*, may_bypass: bool) -> tuple[ConfigOption, ...]:
+def static_choices() -> tuple[ConfigOption, ...]:
     """What can be chosen before any process tells: `auto` depends on the model, so only a process can offer it."""
-    modes = [mode for mode in MODES if mode != AUTO and (may_bypass or mode != BYPASS)]
+    modes = [mode for mode in MODES if mode != AUTO]
     return (
         ConfigOption(
             id="model",

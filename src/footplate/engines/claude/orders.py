@@ -10,7 +10,7 @@ import msgspec
 from footplate.engines.claude import answers, control, features
 from footplate.engines.claude.grants import Grants
 from footplate.engines.claude.lenient import read_struct
-from footplate.engines.claude.modes import DEFAULT, known_mode, thinking_tokens
+from footplate.engines.claude.modes import BYPASS, DEFAULT, known_mode, thinking_tokens
 from footplate.engines.claude.offers import Offers
 from footplate.engines.claude.outgoing import MUTE, Meaning, Outgoing, Verdict
 from footplate.engines.claude.prompts import prompt_uuid
@@ -24,6 +24,7 @@ from footplate.events.model import FilesRewound
 from footplate.events.requests import Allow, Answer, Request
 from footplate.events.rules import held_for_session
 
+NOT_LAUNCHED = "the session was not launched with --dangerously-skip-permissions"
 TOO_LATE = "the prompt does not wait any more: it was taken up, or never came"
 Frames = tuple[bytes, ...]
 
@@ -57,7 +58,16 @@ class Orders:
 
     def check_answer(self, request: RequestId, answer: Answer) -> None:
         """Raise `RequestError` for an answer that `answer` would not take."""
-        control.decision(self._open_request(request), answer)
+        found = self._open_request(request)
+        control.decision(found, answer)
+        self._check_answer_mode(control.chosen(found, answer))
+
+    def _check_answer_mode(self, answer: Answer) -> None:
+        """Refuse a mode of an approved plan that the CLI would not switch to: it says yes and stays where it is."""
+        if not isinstance(answer, Allow) or known_mode(answer.mode or DEFAULT) != BYPASS:
+            return
+        if BYPASS not in self._offers.modes():
+            raise InvalidValue("mode", answer.mode, f"one of {', '.join(self._offers.modes())}: {NOT_LAUNCHED}")
 
     def _open_request(self, request: RequestId) -> Request:
         found = self._translator.open_request(request)

@@ -28,14 +28,17 @@ from footplate.events.tools import (
 OUTPUT_LIMIT: Final = 4096
 """How much of a command's output a detail holds; the whole of it is the content of the event."""
 
-PATCH_LIMIT: Final = 64 * 1024
-"""How many characters of a patch a detail holds; hunks beyond are left out."""
-
 EXIT_CODE: Final = re.compile(r"Exit code (\d+)(?:\n|$)")
 STOPPED: Final = "User rejected tool use"
 """What the CLI calls the result of a call that an interrupt cut off."""
 
-REFUSED_ANSWER: Final = ("Tool permission request failed", "The canUseTool callback returned an invalid")
+REFUSED_ANSWER: Final = (
+    "Tool permission request failed",
+    "The canUseTool callback returned an invalid",
+    "The permission handler returned updatedInput",
+)
+"""How the CLI begins to say that it cannot use an answer: its form, or the input that a person has changed."""
+
 NOBODY_ANSWERED: Final = re.compile(r"stream closed", re.IGNORECASE)
 DENIED: Final = re.compile(
     r"Permission (?:to use|for this tool use)|requested permissions to|requires? approval"
@@ -106,7 +109,12 @@ class Ending(msgspec.Struct, frozen=True, gc=False):
     @property
     def refused_answer(self) -> bool:
         """Whether the CLI could not use the answer to its permission request."""
-        return self.is_error and self.text.startswith(REFUSED_ANSWER)
+        return self.is_error and self.error_text.startswith(REFUSED_ANSWER)
+
+    @property
+    def error_text(self) -> str:
+        """The text without the tags that the CLI puts around an error of its own, for the model."""
+        return self.text.strip().removeprefix("<tool_use_error>").removesuffix("</tool_use_error>")
 
     @property
     def nobody_answered(self) -> bool:
@@ -208,7 +216,7 @@ def _command(detail: CommandDetail, ending: Ending) -> CommandDetail:
 
 
 def _changes(detail: FileChangeDetail, outcome: Outcome) -> FileChangeDetail:
-    hunks = _hunks(outcome.structured_patch)
+    hunks = tuple(map(_hunk, outcome.structured_patch))
     if not hunks and outcome.type != "create":
         return detail
     single = detail.changes[0] if len(detail.changes) == 1 else FileChange(path=outcome.file_path)
@@ -222,20 +230,11 @@ def _changes(detail: FileChangeDetail, outcome: Outcome) -> FileChangeDetail:
     return FileChangeDetail(changes=(change,))
 
 
-def _hunks(patch: tuple[HunkWire, ...]) -> tuple[Hunk, ...]:
-    hunks: list[Hunk] = []
-    room = PATCH_LIMIT
-    for hunk in patch:
-        room -= sum(map(len, hunk.lines))
-        if room < 0:
-            break
-        hunks.append(
-            Hunk(
-                old_start=hunk.old_start,
-                old_lines=hunk.old_lines,
-                new_start=hunk.new_start,
-                new_lines=hunk.new_lines,
-                lines=hunk.lines,
-            )
-        )
-    return tuple(hunks)
+def _hunk(hunk: HunkWire) -> Hunk:
+    return Hunk(
+        old_start=hunk.old_start,
+        old_lines=hunk.old_lines,
+        new_start=hunk.new_start,
+        new_lines=hunk.new_lines,
+        lines=hunk.lines,
+    )

@@ -14,6 +14,15 @@ from footplate.events.model import PromptSteered, PromptWithdrawn
 
 NAMESPACE: Final = uuid.UUID("5f0c9f6e-7b0d-5c5e-9a49-3d1f6f3c2b10")
 
+CLEARING: Final = ("/clear", "/reset", "/new")
+"""Commands of the CLI that begin a new session."""
+
+
+def clears(prompt: str) -> bool:
+    """Whether the prompt is a command that begins a new session."""
+    words = prompt.split(maxsplit=1)
+    return bool(words) and words[0] in CLEARING
+
 
 def prompt_uuid(prompt: PromptId) -> str:
     """The id of the prompt on the wire: itself when it is a UUID, else one made of it, always the same."""

@@ -10,6 +10,7 @@ import msgspec
 from footplate.engines.claude.lenient import present, read, read_struct
 from footplate.engines.claude.wire import (
     NUMBER,
+    TEXT,
     TEXTS,
     DeniedCall,
     ModelTotals,
@@ -76,10 +77,8 @@ def stop_reason(line: Result, *, interrupted: bool) -> StopReason:
 
 
 def answer(line: Result, said: list[str]) -> str:
-    """The result's text, or the last message where that is longer or all there is."""
-    whole = "".join(said)
-    result = line.result or ""
-    return whole if whole.startswith(result) else result
+    """The result's own text; the last message where the result has none."""
+    return line.result or "".join(said)
 
 
 def denials(line: Result) -> tuple[Denial, ...]:
@@ -96,9 +95,10 @@ def denials(line: Result) -> tuple[Denial, ...]:
 
 def error_text(line: Result, stop: StopReason, refused: tuple[Denial, ...]) -> str:
     """What went wrong, in a few words for people."""
-    told = [text for text in read(TEXTS, line.errors) or [] if text and not text.startswith(DIAGNOSTIC)]
-    if told:
-        return "; ".join(told)
+    texts = (*(read(TEXTS, line.errors) or ()), read(TEXT, line.error) or "")
+    shown = [text for text in texts if text and not text.startswith(DIAGNOSTIC)]
+    if shown:
+        return "; ".join(dict.fromkeys(shown))
     if stop == "interrupted":
         return "interrupted"
     if line.result:

@@ -33,8 +33,8 @@ class ClaudeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     credential: Annotated[
         str,
         Meta(
-            description="a key that the CLI would not find by itself, passed on as `ANTHROPIC_API_KEY`: a variable, or "
-            "`FILE#FIELD`, as `GET /api/credentials` lists them"
+            description="a key or a login that the CLI uses instead of any other, also one that it would not find by "
+            "itself: a variable, or `FILE#FIELD`, as `GET /api/credentials` lists them"
         ),
     ] = ""
     assume_sandbox: Annotated[bool, Meta(description="a container is the sandbox: sets `IS_SANDBOX=1`")] = False

@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from footplate.engines.claude.lenient import read, read_struct, size_of
+from footplate.engines.claude.lenient import read, read_struct
 from footplate.engines.claude.wire import TEXT, Part
 from footplate.events.base import OptionalRaw
 from footplate.events.tools import (
@@ -36,9 +36,6 @@ from footplate.events.tools import (
 )
 
 TITLE_LIMIT: Final = 500
-TEXT_LIMIT: Final = 16 * 1024
-"""Texts of a file change beyond this are left to the call's input: a detail is a summary."""
-
 STATUSES: Final[dict[str, EntryStatus]] = {"in_progress": "in_progress", "completed": "completed"}
 
 
@@ -169,11 +166,6 @@ def clip_title(text: str) -> str:
     return text if len(text) <= TITLE_LIMIT else text[: TITLE_LIMIT - 1] + "…"
 
 
-def short_text(raw: msgspec.Raw | None) -> str | None:
-    """A text of the input, unless it is too long for a summary."""
-    return None if raw is None or size_of(raw) > TEXT_LIMIT else read(TEXT, raw)
-
-
 def entries_of(todos: Iterable[TodoWire]) -> tuple[PlanEntry, ...]:
     """To-dos as plan entries."""
     return tuple(
@@ -218,7 +210,7 @@ def _kill(call: Subject) -> tuple[str, ToolDetail]:
 
 
 def _write(call: Subject) -> tuple[str, ToolDetail]:
-    change = FileChange(path=call.given.file, new_text=short_text(call.given.content))
+    change = FileChange(path=call.given.file, new_text=read(TEXT, call.given.content))
     return relative_to(call.given.file, call.cwd), FileChangeDetail(changes=(change,))
 
 
@@ -227,7 +219,7 @@ def _edit(call: Subject) -> tuple[str, ToolDetail]:
         EditWire(old_string=call.given.old_string, new_string=call.given.new_string or call.given.new_source),
     )
     changes = tuple(
-        FileChange(path=call.given.file, old_text=short_text(pair.old_string), new_text=short_text(pair.new_string))
+        FileChange(path=call.given.file, old_text=read(TEXT, pair.old_string), new_text=read(TEXT, pair.new_string))
         for pair in pairs
     )
     return relative_to(call.given.file, call.cwd), FileChangeDetail(changes=changes)

@@ -25,14 +25,14 @@ from footplate.engines.claude.inputs import Inputs
 from footplate.engines.claude.ledger import Ledger
 from footplate.engines.claude.lenient import read, read_leniently, read_whole
 from footplate.engines.claude.messages import Messages
-from footplate.engines.claude.prompts import Prompts
+from footplate.engines.claude.prompts import Prompts, clears
 from footplate.engines.claude.system_lines import SystemLines
 from footplate.engines.claude.tasks import Tasks
 from footplate.engines.claude.turns import Turns
 from footplate.engines.standing import Standing
 from footplate.events.facts import TaskInfo
 from footplate.events.ids import EngineSessionId, PromptId, RequestId, ToolCallId
-from footplate.events.model import Event, ToolUpdated
+from footplate.events.model import Event, Notice, ToolUpdated
 from footplate.events.requests import Request
 from footplate.host.lines import BLANK, BadLine, Block, decode_block
 
@@ -92,7 +92,7 @@ class Translator:
         self.on_control: Callable[[ControlLine], None] = _unheard
         self._handlers: dict[type[wire.Line], Callable[..., bool]] = {
             wire.StreamEvent: self._messages.stream,
-            wire.Assistant: self._messages.assistant,
+            wire.Assistant: self._assistant,
             wire.User: self._inputs.user,
             wire.Result: self._result,
             wire.System: self._system_line,
@@ -129,7 +129,9 @@ class Translator:
             if stranger:
                 self._learn_session(line)
                 stranger = self._attachment.token is None
-            if isinstance(line, BadLine):
+            if self._attachment.mismatch:
+                self._ledger.ignore("session_id_mismatch")
+            elif isinstance(line, BadLine):
                 self._bad(line)
             elif not handlers[type(line)](line):
                 self._ledger.unparsed(self._raw_line(), "a line of an unknown kind")
@@ -159,6 +161,7 @@ class Translator:
                 self.answered(asked.request.id, denied=denies(asked.request, asked.answer))
         if standing.living:
             self._attachment.rejoin(version=version, model=standing.model, mode=standing.mode)
+            self._attachment.clearing = any(map(clears, standing.commands))
 
     def sent(self, prompt: PromptId, *, clears: bool = False) -> None:
         """A prompt was written to the CLI; `clears` when it is `/clear`, which begins a new session."""
@@ -188,6 +191,11 @@ class Translator:
     def tell(self, *events: Event) -> None:
         """Add events that no line tells."""
         self._ledger.out.extend(events)
+
+    @property
+    def mismatch(self) -> str:
+        """Why the stream cannot be translated further: it is of another conversation. Empty while it is not."""
+        return self._attachment.mismatch
 
     @property
     def mode(self) -> str:
@@ -263,6 +271,9 @@ class Translator:
         self._turns.end(line)
         return True
 
+    def _assistant(self, line: wire.Assistant) -> bool:
+        return not self._attachment.accepts(line.session_id) or self._messages.assistant(line)
+
     def _system_line(self, line: wire.System) -> bool:
         return self._system.take(line.subtype, self._raw_line)
 
@@ -291,7 +302,10 @@ class Translator:
         return self._handlers[type(unwrapped)](unwrapped)
 
     def _tool_summary(self, line: wire.ToolUseSummary) -> bool:
-        self._ledger.notice("info", line.summary, code="tool_use_summary")
+        named = [ToolCallId(name) for name in read(wire.TEXTS, line.preceding_tool_use_ids) or () if name]
+        latest = self._ledger.latest_call
+        calls = tuple(dict.fromkeys(named)) or (() if latest is None else (latest,))
+        self._ledger.out.append(Notice(level="info", text=line.summary, code="tool_use_summary", calls=calls))
         return True
 
     def _lifecycle(self, line: wire.CommandLifecycle) -> bool:

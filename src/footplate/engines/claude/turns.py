@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from typing import Final
 
 import msgspec
@@ -18,6 +17,7 @@ from footplate.engines.claude.systems import Init
 from footplate.engines.claude.tasks import Tasks
 from footplate.engines.claude.wire import TEXTS, Origin, Result
 from footplate.events.model import EngineDetached, TurnEnded, TurnOrigin, UsageReported
+from footplate.events.run_notes import signal_name, word_exit_status
 
 ORIGIN: Final = msgspec.json.Decoder(Origin)
 TAIL_LINES: Final = 20
@@ -94,7 +94,7 @@ class Turns:
 
     def lose(self, ending: Exit, *, prompted: bool) -> None:
         """The process is gone: close everything, honestly."""
-        reason = exit_reason(ending)
+        reason = self._attachment.mismatch or exit_reason(ending)
         self._messages.flush()
         self._ledger.close_all(reason)
         outstanding = self._prompts.outstanding
@@ -159,28 +159,21 @@ def exit_reason(ending: Exit) -> str:
     if ending.reason:
         return ending.reason
     if ending.signal is not None:
-        return f"killed by {_signal_name(ending.signal)}"
+        return f"killed by {signal_name(ending.signal)}"
     return "ended" if ending.code is None else f"exited with code {ending.code}"
 
 
 def lost_error(ending: Exit) -> str:
     """Why a turn has no result, with the last words on stderr."""
     said = stderr_tail(ending.stderr)
-    code = "" if ending.code is None else f" (exit code {ending.code})"
     verb = "was " if ending.signal is not None else ""
     text = f"claude {verb}{exit_reason(ending)} before the turn ended"
     if ending.reason:
-        text = f"claude ended before the turn did: {ending.reason}{code}"
+        status = word_exit_status(ending.reason, ending.code, ending.signal)
+        text = f"claude ended before the turn did: {ending.reason}" + (f" ({status})" if status else "")
     return f"{text}: {said}" if said else text
 
 
 def stderr_tail(text: str) -> str:
     """The last lines of stderr, as many as are bearable."""
     return "\n".join(text.strip().splitlines()[-TAIL_LINES:])[-TAIL_LIMIT:]
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

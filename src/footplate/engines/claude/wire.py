@@ -188,6 +188,8 @@ class Result(LineBase, frozen=True, kw_only=True, tag="result"):
     api_error: str | None = None
     api_error_type: str | None = None
     local_command: str | None = None
+    error: OptionalRaw = None
+    """The error text of CLIs before `errors`."""
     errors: OptionalRaw = None
     permission_denials: OptionalRaw = None
     structured_output: OptionalRaw = None
@@ -275,9 +277,10 @@ class Progress(LineBase, frozen=True, kw_only=True, tag="progress"):
 
 
 class ToolUseSummary(LineBase, frozen=True, kw_only=True, tag="tool_use_summary"):
-    """A small model's words on the calls before."""
+    """A small model's words on the calls before; older CLIs do not name them."""
 
     summary: str = ""
+    preceding_tool_use_ids: OptionalRaw = None
 
 
 class CommandLifecycle(LineBase, frozen=True, kw_only=True, tag="command_lifecycle"):

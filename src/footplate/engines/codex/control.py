@@ -13,12 +13,13 @@ from footplate.engines.acp.control import Asked as Form
 from footplate.engines.acp.control import answer_question, open_question
 from footplate.engines.base import Options
 from footplate.engines.codex.items import PATCH, SHELL, plain_command
+from footplate.engines.codex.translate import Call
 from footplate.engines.codex.wire import Asked, Elicitation, ElicitationMeta, Question, Wants
 from footplate.errors import InvalidValue, UnsupportedOption
 from footplate.events.base import OptionalRaw
-from footplate.events.ids import RequestId, ToolCallId
+from footplate.events.ids import RequestId
 from footplate.events.requests import Allow, Answer, Choose, Decline, Deny, OptionKind, Reply, Request, RequestOption
-from footplate.events.tools import Choice
+from footplate.events.tools import Choice, CommandDetail, ToolDetail
 from footplate.events.tools import Question as Asking
 
 NAME: Final = "codex"
@@ -63,12 +64,11 @@ class Open(msgspec.Struct, kw_only=True):
     denied: bool = False
 
 
-def open_request(
-    rpc_id: RpcId, request: RequestId, wants: Wants, asked: Asked, call: ToolCallId | None, *, title: str
-) -> Open:
-    """A request as one of ours; `title` is that of the call it is about."""
+def open_request(rpc_id: RpcId, request: RequestId, wants: Wants, asked: Asked, call: Call | None) -> Open:
+    """A request as one of ours. For a change of files Codex names its call alone: the call knows what changes."""
     decisions = _decisions(wants, asked)
-    command = plain_command(asked.command or "", asked.command_actions or ())
+    command = plain_command(asked.command or "")
+    title = call.read.title if call is not None else ""
     questions = tuple(map(_question, asked.questions))
     return Open(
         id=rpc_id,
@@ -81,17 +81,18 @@ def open_request(
             kind="question" if wants == "question" else "permission",
             title=(questions[0].text if questions else "") or command or title or asked.reason or TOOLS[wants],
             tool=TOOLS[wants],
-            call=call,
+            call=call.id if call is not None else None,
             reason=asked.reason or "",
             blocked_path=asked.grant_root or "",
-            input=_input(asked, command),
+            input=_input(asked, command, call),
+            detail=_detail(asked, command, call) if wants in KINDS else None,
             options=tuple(_option(decision) for decision in decisions),
             questions=questions,
         ),
     )
 
 
-def open_tool(rpc_id: RpcId, request: RequestId, asked: Elicitation, call: ToolCallId | None, *, tool: str) -> Open:
+def open_tool(rpc_id: RpcId, request: RequestId, asked: Elicitation, call: Call | None, *, tool: str) -> Open:
     """The leave to call a tool of an MCP server, which Codex asks for as a form without fields."""
     meta = asked.meta or ElicitationMeta()
     lasting = (meta.persist,) if isinstance(meta.persist, str) else meta.persist or ()
@@ -105,11 +106,18 @@ def open_tool(rpc_id: RpcId, request: RequestId, asked: Elicitation, call: ToolC
             kind="permission",
             title=asked.message,
             tool=tool,
-            call=call,
-            input=None if meta.tool_params is None else meta.tool_params.copy(),
+            call=call.id if call is not None else None,
+            input=_parameters(meta, call),
+            detail=call.read.detail if call is not None else None,
             options=tuple(map(_option, names)),
         ),
     )
+
+
+def _parameters(meta: ElicitationMeta, call: Call | None) -> OptionalRaw:
+    if meta.tool_params is not None:
+        return meta.tool_params.copy()
+    return call.read.input if call is not None else None
 
 
 def open_form(rpc_id: RpcId, request: RequestId, asked: CreateElicitationRequest) -> Open:
@@ -138,12 +146,18 @@ def _option(name: str) -> RequestOption:
     return RequestOption(id=name, label=label, kind=kind)
 
 
-def _input(asked: Asked, command: str) -> OptionalRaw:
+def _input(asked: Asked, command: str, call: Call | None) -> OptionalRaw:
     if asked.permissions is not None:
         return asked.permissions.copy()
     if not command:
-        return None
+        return call.read.input if call is not None else None
     return msgspec.Raw(msgspec.json.encode({"command": command, "cwd": asked.cwd or ""}))
+
+
+def _detail(asked: Asked, command: str, call: Call | None) -> ToolDetail | None:
+    if command:
+        return CommandDetail(command=command, cwd=asked.cwd or "")
+    return call.read.detail if call is not None else None
 
 
 def _question(question: Question) -> Asking:

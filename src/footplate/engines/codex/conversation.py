@@ -157,6 +157,13 @@ class AppServerConversation:
             self._fail(f"Codex answered with something that we do not know: {problem}")
             return
         options = self._options
+        if options.resume not in (None, opened.thread.id) and not options.fork:
+            wanted, thread = options.resume, opened.thread.id
+            self._fail(
+                f"asked to resume session {wanted}, but the agent answers as session {thread}",
+                kind="session_id_mismatch",
+            )
+            return
         self._model, self._effort = opened.model, opened.reasoning_effort or ""
         self._mode = "plan" if options.mode == "plan" else name_mode(opened)
         self._in.attach(EngineSessionId(opened.thread.id))
@@ -190,14 +197,14 @@ class AppServerConversation:
         options = list_options(self._models, model=self._model, mode=self._mode, effort=self._effort)
         self._in.events.append(ConfigChanged(options=options))
 
-    def _fail(self, reason: str) -> None:
+    def _fail(self, reason: str, *, kind: str = "start") -> None:
         """There will be no thread: whoever asks gets to know why."""
         self._phase = "failed"
-        self._failure = Verdict(ok=False, stop_reason="error", error=reason, error_kind="start")
+        self._failure = Verdict(ok=False, stop_reason="error", error=reason, error_kind=kind)
         if self._queue:
             self._advance()
         else:
-            self._in.events.append(Notice(level="error", text=reason, code="start"))
+            self._in.events.append(Notice(level="error", text=reason, code=kind))
 
     # ----------------------------------------------------------------------------------------- commands
 

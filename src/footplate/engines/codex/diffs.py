@@ -10,21 +10,25 @@ from footplate.events.tools import Hunk
 HEAD: Final = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
+UNNUMBERED: Final = (0, 0, 0, 0)
+
+
 def read_hunks(diff: str) -> tuple[Hunk, ...]:
-    """The hunks of a diff of one file; empty for what is none."""
+    """The hunks of a diff of one file. Lines before the first head that can be read are kept in a hunk of their own.
+
+    Lines end at `\\n` only: another line break inside a line must not part it from its mark.
+    """
     hunks: list[Hunk] = []
-    head: tuple[int, ...] = ()
+    head: tuple[int, ...] = UNNUMBERED
     lines: list[str] = []
-    for line in (*diff.splitlines(), "@@"):
-        if line.startswith("@@"):
-            if head:
-                hunks.append(_hunk(head, lines))
-            found = HEAD.match(line)
-            head = tuple(1 if given is None else int(given) for given in found.groups()) if found else ()
-            lines = []
-        elif head and line[:1] in (" ", "-", "+"):
+    for line in diff.removesuffix("\n").split("\n") if diff else ():
+        found = HEAD.match(line)
+        if found is None:
             lines.append(line)
-    return tuple(hunks)
+            continue
+        hunks += [_hunk(head, lines)] if lines else []
+        head, lines = tuple(1 if given is None else int(given) for given in found.groups()), []
+    return (*hunks, *([_hunk(head, lines)] if lines else ()))
 
 
 def _hunk(head: tuple[int, ...], lines: list[str]) -> Hunk:

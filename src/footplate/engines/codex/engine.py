@@ -17,22 +17,24 @@ from footplate.engines.codex.launch import NAME, PASSED, build_exec, build_serve
 from footplate.engines.codex.modes import EFFORTS, MODES, OWN
 from footplate.engines.codex.settings import CodexSettings
 from footplate.engines.declared import read_declared
+from footplate.engines.distribution import install_advice
+from footplate.engines.known_agents import KNOWN
 from footplate.engines.receipts import own_program
+from footplate.engines.resume_commands import ResumeCommand
 from footplate.errors import EngineNotExecutable, EngineNotFound, UnsupportedOption
 from footplate.events.base import ResumeToken
 from footplate.events.commands import Command
-from footplate.events.ids import EngineSessionId, RequestId
+from footplate.events.ids import RequestId
 from footplate.events.model import ConfigOption, ConfigValue
 from footplate.events.requests import Answer
 from footplate.host.environment import build_environment, expand_home
 from footplate.host.lines import Block
 
-INSTALL: Final = "install it with `footplate agents install codex` or `npm install -g @openai/codex`"
 VERSION_WAIT_S: Final = 20.0
 DEFAULTS: Final = CodexSettings()
 KEY_ENDS: Final = ("_KEY", "_TOKEN")
 _VERSION: Final = re.compile(r"\d+\.\d+\.\d+\S*")
-_RESUME_LINE: Final = re.compile(r"[ \t]*`?codex[ \t]+resume[ \t]+([^\s`]+)`?[ \t]*", re.IGNORECASE)
+_RESUME: Final = ResumeCommand(NAME, "codex resume")
 
 
 def create(section: Mapping[str, object]) -> CodexEngine:
@@ -145,7 +147,7 @@ class CodexEngine:
         wanted = expand_home(self._settings.program, environ)
         program = shutil.which(wanted, path=environ.get("PATH", "")) or own_program(environ, NAME) or None
         if program is None:
-            raise EngineNotFound(NAME, wanted, INSTALL)
+            raise EngineNotFound(NAME, wanted, install_advice(KNOWN[NAME]))
         return Installed(engine=NAME, program=program, version=await _ask_version(program, environ))
 
     def launch(self, options: Options, installed: Installed, environ: Mapping[str, str]) -> Launch:
@@ -161,19 +163,15 @@ class CodexEngine:
 
     def format_resume(self, token: ResumeToken) -> str:
         """`codex resume ID`."""
-        return f"codex resume {token.value}"
+        return _RESUME.format(token)
 
     def extract_resume(self, text: str) -> ResumeToken | None:
         """The last resume line in the text."""
-        for line in reversed(text.splitlines()):
-            match = _RESUME_LINE.fullmatch(line)
-            if match is not None:
-                return ResumeToken(engine=NAME, value=EngineSessionId(match[1]))
-        return None
+        return _RESUME.extract(text)
 
     def is_resume_line(self, line: str) -> bool:
         """Whether the line is nothing but a resume line."""
-        return _RESUME_LINE.fullmatch(line.strip("\r\n")) is not None
+        return _RESUME.is_line(line)
 
 
 async def _ask_version(program: str, environ: Mapping[str, str]) -> str:

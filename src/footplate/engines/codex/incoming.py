@@ -215,10 +215,8 @@ class Incoming(RpcLines):
     def _ask(self, rpc_id: RpcId, wants: Wants, asked: Asked) -> None:
         call = self.translator.find(asked.thread_id, asked.item_id)
         parent = call.parent if call is not None else self.translator.threads.get(asked.thread_id)
-        title = call.read.title if call is not None else ""
         if self._decide(rpc_id, wants, TOOLS[wants], call):
-            named = call.id if call is not None else None
-            self._open(open_request(rpc_id, self._name(), wants, asked, named, title=title), parent)
+            self._open(open_request(rpc_id, self._name(), wants, asked, call), parent)
 
     def _elicit(self, rpc_id: RpcId, params: msgspec.Raw) -> None:
         """A form of an MCP server; Codex also asks by one whether a tool of a server may be called."""
@@ -227,8 +225,8 @@ class Incoming(RpcLines):
             call = self.translator.find_server(asked.server_name)
             tool = call.read.name if call is not None else f"mcp__{asked.server_name}"
             if self._decide(rpc_id, "mcp", tool, call):
-                named, parent = (call.id, call.parent) if call is not None else (None, None)
-                self._open(open_tool(rpc_id, self._name(), asked, named, tool=tool), parent)
+                parent = call.parent if call is not None else None
+                self._open(open_tool(rpc_id, self._name(), asked, call, tool=tool), parent)
         elif asked.mode == "form":
             if self._decide(rpc_id, "form", TOOLS["form"], None):
                 form = msgspec.json.decode(params, type=CreateElicitationRequest)

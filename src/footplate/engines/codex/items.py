@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from typing import Final
 
 import msgspec
@@ -10,7 +12,6 @@ from footplate.engines.codex.diffs import read_hunks
 from footplate.engines.codex.wire import (
     Change,
     CollabCall,
-    CommandAction,
     CommandExecution,
     DynamicToolCall,
     FileChange,
@@ -39,6 +40,7 @@ from footplate.events.tools import FileChange as ChangedFile
 OUTPUT_LIMIT: Final = 4096
 """How much of a command's output a detail holds; the whole of it is the content of the event."""
 
+SHELLS: Final = re.compile(r"(/(usr/(local/)?)?bin/)?(ba|da|z)?sh")
 SHELL: Final = "shell"
 PATCH: Final = "apply_patch"
 OUTCOMES: Final[dict[str, ToolOutcome]] = {"completed": "completed", "failed": "failed", "declined": "denied"}
@@ -69,6 +71,7 @@ def read_item(item: ToolItem) -> Read:
                 kind="file_change",
                 title=word_changes(changes),
                 detail=FileChangeDetail(changes=changes),
+                input=write_changes(item.changes),
                 outcome=OUTCOMES.get(item.status, "completed"),
             )
         case McpToolCall():
@@ -81,14 +84,27 @@ def read_item(item: ToolItem) -> Read:
             return _rarer(item)
 
 
-def plain_command(command: str, actions: tuple[CommandAction, ...]) -> str:
-    """The command without the shell around it, where Codex tells it as one."""
-    return actions[0].command if len(actions) == 1 and actions[0].command else command
+def plain_command(command: str) -> str:
+    """The command without a usual shell around it: all of what that shell runs.
+
+    Codex also sends its own reading of the command (`commandActions`), which leaves out parts such as a `cd` before it:
+    that is no text to approve.
+    """
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return command
+    return words[2] if len(words) == 3 and SHELLS.fullmatch(words[0]) and words[1] in ("-c", "-lc") else command
 
 
 def read_changes(changes: tuple[Change, ...]) -> tuple[ChangedFile, ...]:
     """Changes of files; of a new or removed one the whole text is told, of another one the hunks."""
     return tuple(map(_change, changes))
+
+
+def write_changes(changes: tuple[Change, ...]) -> msgspec.Raw:
+    """The input of a call that changes files, as Codex tells it."""
+    return msgspec.Raw(msgspec.json.encode({"changes": changes}))
 
 
 def word_changes(changes: tuple[ChangedFile, ...]) -> str:
@@ -111,7 +127,7 @@ def _change(change: Change) -> ChangedFile:
 
 def _command(item: CommandExecution) -> Read:
     output = item.aggregated_output or ""
-    command = plain_command(item.command, item.command_actions)
+    command = plain_command(item.command)
     failed = item.exit_code not in (None, 0)
     return Read(
         name=SHELL,

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from footplate.engines.codex.items import Read, read_changes, read_item
+from footplate.engines.codex.items import Read, read_changes, read_item, write_changes
 from footplate.engines.codex.wire import (
     AgentMessage,
     AnyItem,
@@ -179,7 +179,7 @@ class Translator:
         if read.detail == call.read.detail:
             return []
         call.read = read
-        return [ToolUpdated(call=call.id, detail=read.detail)]
+        return [ToolUpdated(call=call.id, input=read.input, detail=read.detail)]
 
     def _end_call(self, item: ToolItem, thread: str) -> list[Event]:
         wire_id = self._key(thread, item.id)
@@ -236,8 +236,8 @@ class Translator:
         detail = FileChangeDetail(changes=read_changes(told.changes))
         if call is None or detail == call.read.detail:
             return []
-        call.read = msgspec.structs.replace(call.read, detail=detail)
-        return [ToolUpdated(call=call.id, detail=detail)]
+        call.read = msgspec.structs.replace(call.read, detail=detail, input=write_changes(told.changes))
+        return [ToolUpdated(call=call.id, input=call.read.input, detail=detail)]
 
     def find(self, thread: str, item: str) -> Call | None:
         """The call that runs under this id."""

@@ -186,19 +186,12 @@ class Reasoning(Item, frozen=True, kw_only=True, tag="reasoning"):
     content: tuple[str, ...] = ()
 
 
-class CommandAction(Wire, frozen=True, kw_only=True):
-    """A part of a command line, as Codex reads it."""
-
-    command: str = ""
-
-
 class CommandExecution(Item, frozen=True, kw_only=True, tag="commandExecution"):
     """A command."""
 
     command: str = ""
     cwd: str = ""
     status: str = ""
-    command_actions: tuple[CommandAction, ...] = ()
     aggregated_output: str | None = None
     exit_code: int | None = None
 
@@ -295,7 +288,6 @@ class Asked(Wire, frozen=True, kw_only=True):
     item_id: str = ""
     command: str | None = None
     cwd: str | None = None
-    command_actions: tuple[CommandAction, ...] | None = None
     reason: str | None = None
     grant_root: str | None = None
     available_decisions: tuple[msgspec.Raw, ...] | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Annotated, Final, Literal
@@ -18,9 +17,9 @@ from footplate.engines.base import Capabilities, Conversation, Credential, InPro
 from footplate.engines.mock.agent import serve
 from footplate.engines.mock.sessions import EFFORTS, MODELS, MODES
 from footplate.engines.rejoining import Rejoining, Where
+from footplate.engines.resume_commands import ResumeCommand
 from footplate.engines.standing import Standing
 from footplate.events.base import ResumeToken
-from footplate.events.ids import EngineSessionId
 from footplate.events.model import ConfigOption, ConfigValue
 from footplate.host.environment import build_environment
 from footplate.version import __version__
@@ -28,7 +27,7 @@ from footplate.version import __version__
 NAME: Final = "mock"
 Form = Literal["in_process", "stdio"]
 PASSED: Final = ("FOOTPLATE_DATA_DIR", "FOOTPLATE_MOCK_*", "PYTHONPATH")
-_RESUME_LINE: Final = re.compile(r"[ \t]*`?mock[ \t]+(?:--resume|-r)[ \t]+([^\s`]+)`?[ \t]*", re.IGNORECASE)
+_RESUME: Final = ResumeCommand(NAME, "mock --resume", short="-r")
 
 
 class MockSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -126,16 +125,12 @@ class MockEngine:
 
     def format_resume(self, token: ResumeToken) -> str:
         """`mock --resume ID`."""
-        return f"mock --resume {token.value}"
+        return _RESUME.format(token)
 
     def extract_resume(self, text: str) -> ResumeToken | None:
         """The last resume line in the text."""
-        for line in reversed(text.splitlines()):
-            match = _RESUME_LINE.fullmatch(line)
-            if match is not None:
-                return ResumeToken(engine=NAME, value=EngineSessionId(match[1]))
-        return None
+        return _RESUME.extract(text)
 
     def is_resume_line(self, line: str) -> bool:
         """Whether the line is nothing but a resume line."""
-        return _RESUME_LINE.fullmatch(line.strip("\r\n")) is not None
+        return _RESUME.is_line(line)

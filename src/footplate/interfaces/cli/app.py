@@ -33,6 +33,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "files": ("footplate.interfaces.cli.files:files_group", "Files on the machine of a service."),
     "ps": ("footplate.interfaces.cli.ps:ps_group", "Processes of a service: list, run, start, follow, stop."),
     "tokens": ("footplate.interfaces.cli.tokens:tokens_group", "Tokens of a service: make, list, take back."),
+    "audit": ("footplate.interfaces.cli.audit:audit_group", "The audit log: list, verify, export."),
     "api": ("footplate.interfaces.cli.api:api_group", "Any call of the HTTP API."),
     "init": ("footplate.interfaces.cli.projects:init_command", "Give the repository of this folder a short name."),
     "projects": (

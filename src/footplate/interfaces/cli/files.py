@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 import msgspec
 
+from footplate.events.wording import format_size
 from footplate.interfaces.cli.client import service_options, with_client
-from footplate.interfaces.cli.sizes import render_size
 from footplate.interfaces.cli.tables import render_table
 
 
@@ -50,7 +50,7 @@ def list_command(path: str, url: str, token: str, as_json: bool) -> None:
         return
     found = msgspec.json.decode(raw, type=tuple[Entry, ...])
     rows = [
-        ("" if each.entry_type == "directory" else render_size(each.size), each.modified[:16].replace("T", " "),
+        ("" if each.entry_type == "directory" else format_size(each.size), each.modified[:16].replace("T", " "),
          each.name + ("/" if each.entry_type == "directory" else ""))
         for each in found
     ]  # fmt: skip

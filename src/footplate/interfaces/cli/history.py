@@ -13,17 +13,17 @@ import msgspec
 from footplate.config.places import data_folder
 from footplate.config.settings import load_settings
 from footplate.engines.claude.history import LIMIT, History, HistoryEntry, HistoryPage
-from footplate.engines.claude.resume import extract_resume, format_resume
+from footplate.engines.claude.resume import RESUME
 from footplate.errors import LockHeld
 from footplate.events import model as m
 from footplate.events.content import text_of
 from footplate.events.ids import SessionId
 from footplate.events.model import Event
+from footplate.events.wording import format_size
 from footplate.interfaces.cli.client import SOCKET_NAME as LOCAL_SOCKET
 from footplate.interfaces.cli.client import answers, open_client
 from footplate.interfaces.cli.failing import guarded
 from footplate.interfaces.cli.lines import MARKS, clip, one_line
-from footplate.interfaces.cli.sizes import render_size
 from footplate.interfaces.cli.tables import render_table
 from footplate.runtime.adoption import adopt_past
 from footplate.store.sqlite import SqliteStore
@@ -37,7 +37,7 @@ def _history() -> History:
 
 
 def _find(history: History, session: str) -> HistoryEntry:
-    token = extract_resume(session)
+    token = RESUME.extract(session)
     return history.find(token.value if token is not None else session)
 
 
@@ -87,7 +87,7 @@ def _tell_rest(page: HistoryPage, *, everywhere: bool) -> None:
 
 def _row(entry: HistoryEntry, *, everywhere: bool) -> tuple[str, ...]:
     when = datetime.fromtimestamp(entry.modified).astimezone().strftime("%Y-%m-%d %H:%M")
-    row = (entry.session, when, render_size(entry.size), clip(one_line(entry.title), TITLE_WIDTH))
+    row = (entry.session, when, format_size(entry.size), clip(one_line(entry.title), TITLE_WIDTH))
     return (*row, entry.cwd) if everywhere else row
 
 
@@ -155,7 +155,7 @@ def adopt_command(session: str, as_json: bool) -> None:
       footplate history adopt 0d5b...
     """
     entry, ours = guarded(lambda: asyncio.run(_adopt(session)))
-    resume = format_resume(entry.token)
+    resume = RESUME.format(entry.token)
     if as_json:
         click.echo(msgspec.json.encode({"session": ours, "cwd": entry.cwd, "resume": resume}))
         return

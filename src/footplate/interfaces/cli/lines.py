@@ -9,6 +9,8 @@ import msgspec
 
 from footplate.events.run_events import TodoNote
 from footplate.events.runs import Action, Completed, Started
+from footplate.events.visible import name_code_point, show_hidden
+from footplate.events.wording import format_duration, format_money
 
 MARKS: Final = {"running": "·", "ok": "✓", "failed": "✗", "warning": "!", "note": "-"}
 STYLES: Final = {"ok": "32", "failed": "31", "warning": "33", "note": "2", "running": "36", "dim": "2", "bold": "1"}
@@ -19,9 +21,17 @@ def paint(text: str, style: str, *, color: bool) -> str:
     return f"\x1b[{STYLES[style]}m{text}\x1b[0m" if color else text
 
 
+def visible(text: str) -> str:
+    """The text with its line breaks, and with every other character that a terminal does not draw as its code point."""
+    shown = show_hidden(text).replace("\r\n", "\n").replace("\t", "    ")
+    if shown.isascii():
+        return shown
+    return "".join(char if char == "\n" or char.isprintable() else name_code_point(char) for char in shown)
+
+
 def one_line(text: str) -> str:
-    """The text without line breaks and control characters, which could fool a terminal."""
-    return "".join(char if char.isprintable() else " " for char in text).strip()
+    """The text as one visible line: nothing in it can fool a terminal."""
+    return visible(text).replace("\n", " ").strip()
 
 
 def columns_of(text: str) -> int:
@@ -37,23 +47,6 @@ def clip(text: str, width: int) -> str:
         if used > width:
             return text[: max(index - 1, 0)] + "…"
     return text
-
-
-def duration(seconds: float) -> str:
-    """`0.4s`, `12s`, `3m 05s`, `1h 02m`."""
-    if seconds < 10:
-        return f"{seconds:.1f}s"
-    if seconds < 60:
-        return f"{seconds:.0f}s"
-    minutes, rest = divmod(int(seconds), 60)
-    if minutes < 60:
-        return f"{minutes}m {rest:02d}s"
-    return f"{minutes // 60}h {minutes % 60:02d}m"
-
-
-def money(cost: float | None) -> str:
-    """`$0.0123`, or nothing when the cost is not known."""
-    return "" if cost is None else f"${cost:.4f}" if cost < 1 else f"${cost:.2f}"
 
 
 class _Cost(msgspec.Struct):
@@ -111,12 +104,12 @@ def action_line(action: Action, elapsed: float | None = None) -> str:
     if outcome := _outcome(action):
         text += f": {one_line(outcome)}"
     if elapsed is not None and elapsed >= 0.1:
-        text += f" ({duration(elapsed)})"
+        text += f" ({format_duration(elapsed)})"
     return text
 
 
 def summary(completed: Completed, *, steps: int, elapsed: float) -> str:
     """The last line: how it went, how long it took, what it cost."""
     verdict = "done" if completed.ok else "failed"
-    parts = [verdict, duration(elapsed), steps_done(steps), money(cost_of(completed))]
+    parts = [verdict, format_duration(elapsed), steps_done(steps), format_money(cost_of(completed))]
     return " · ".join(part for part in parts if part)

@@ -15,6 +15,7 @@ from footplate.config.places import data_folder
 from footplate.config.settings import load_settings
 from footplate.engines.catalog import engine_names, make_engine
 from footplate.engines.commands import with_agents
+from footplate.engines.known_models import AS_OF, KnownModel, find_known
 from footplate.errors import ConfigError, FootplateError, RequestError
 from footplate.host.process import Keeper
 from footplate.runtime.choices import ChoiceBook, Choices
@@ -25,13 +26,14 @@ USAGE: Final = 2
 
 @click.command("models", short_help="Which models, modes and thought levels each agent has.")
 @click.argument("engines", nargs=-1, metavar="[ENGINE...]")
-@click.option("--refresh", is_flag=True, help="Ask the agents, and their providers where a key is set.")
+@click.option("--refresh", is_flag=True, help="Ask the agents, and their providers where there is a key or a login.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def models_command(engines: tuple[str, ...], refresh: bool, as_json: bool) -> None:
     """Show which models, modes and thought levels each agent has, who said so, and when.
 
     What an agent told in a session, or to --refresh, is kept; until then our own list is shown and says that
-    it is one. With a key in the environment the provider's list, with limits of tokens, is asked for, too.
+    it is one. --refresh also asks the provider for its list, with limits of tokens, by the key or the login that a
+    session would use.
 
     \b
     Examples:
@@ -69,10 +71,18 @@ def render(found: Choices) -> str:
     wide = max([len(each.value) for option in found.options for each in option.values], default=0) + 2
     for option in found.options:
         lines.append(f"  {option.label or option.id}")
-        lines += [f"    {each.value:<{wide}}{each.label}".rstrip() for each in option.values]
+        for each in option.values:
+            known = find_known(found.engine, each.value, version=found.version) if option.category == "model" else None
+            lines.append(f"    {each.value:<{wide}}{_limits(each.label, known)}".rstrip())
     if found.models:
-        lines.append("  Models of the provider")
-    for model in found.models:
-        sizes = [f"{model.context} in" if model.context else "", f"{model.output} out" if model.output else ""]
-        lines.append(f"    {model.id:<28} {', '.join(filter(None, (model.label, *sizes)))}".rstrip())
+        where = "of the provider" if found.models_source == "provider" else f"by full id (built-in list, {AS_OF})"
+        lines.append(f"  Models {where}")
+    lines += [f"    {each.id:<28} {_limits(each.label, each)}".rstrip() for each in found.models]
     return "\n".join([*lines, *(f"  problem: {each}" for each in found.problems)])
+
+
+def _limits(label: str, model: KnownModel | None) -> str:
+    """The label of a model, then how many tokens it reads and writes at most."""
+    reads = f"{model.context} in" if model is not None and model.context else ""
+    writes = f"{model.output} out" if model is not None and model.output else ""
+    return ", ".join(filter(None, (label, reads, writes)))

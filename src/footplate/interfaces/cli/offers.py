@@ -17,6 +17,8 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
     label: str = ""
     source: str = ""
     as_of: str = ""
+    context_tokens: int | None = None
+    output_tokens: int | None = None
 
 
 class Models(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,5 +41,16 @@ def models_command(url: str, token: str, as_json: bool) -> None:
         click.echo(raw)
         return
     found = msgspec.json.decode(raw, type=Models).models
-    rows = [(each.model, each.engine, each.label, f"{each.source}, {each.as_of}") for each in found]
-    click.echo(render_table(("MODEL", "ENGINE", "LABEL", "TOLD BY"), rows) if rows else "none told", err=not rows)
+    rows = [
+        (
+            each.model,
+            each.engine,
+            each.label,
+            str(each.context_tokens or ""),
+            str(each.output_tokens or ""),
+            f"{each.source}, {each.as_of}",
+        )
+        for each in found
+    ]
+    head = ("MODEL", "ENGINE", "LABEL", "IN", "OUT", "TOLD BY")
+    click.echo(render_table(head, rows) if rows else "none told", err=not rows)

@@ -13,10 +13,10 @@ import msgspec
 
 from footplate.engines.base import Engine
 from footplate.events.runs import Action, Completed, RunEvent, Started
+from footplate.events.wording import format_duration
 from footplate.interfaces.cli.lines import (
     action_line,
     clip,
-    duration,
     header,
     one_line,
     paint,
@@ -195,7 +195,7 @@ class Painter(PlainLines):
         if self._over:
             return
         doing = next(reversed(self._doing.values()), "thinking")
-        parts = [duration(time.monotonic() - self._begun), steps_done(self._steps), doing]
+        parts = [format_duration(int(time.monotonic() - self._begun)), steps_done(self._steps), doing]
         text = f"{SPINNER[self._ticks % len(SPINNER)]} {' · '.join(parts)}"
         self._err.write("\r\x1b[2K" + paint(self._fit(text), "running", color=self._color))
         self._err.flush()

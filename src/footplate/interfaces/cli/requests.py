@@ -8,54 +8,23 @@ from urllib.parse import quote
 import click
 import msgspec
 
+from footplate.events.requests import Request
+from footplate.events.wording import describe_answerer
+from footplate.interfaces.cli.chat.asking import request_body
+from footplate.interfaces.cli.chat.text import rows_of
 from footplate.interfaces.cli.client import Client, service_options, with_client
 from footplate.interfaces.cli.lines import one_line
-from footplate.interfaces.cli.tables import fold, render_age, render_table
+from footplate.interfaces.cli.tables import fold, render_age, render_table, screen_width
+from footplate.sdk.shapes import RequestInfo
 
+SHARED = tuple({field.name for field in msgspec.structs.fields(Request)} & set(RequestInfo.__struct_fields__))
 STATES = ("open", "answered", "applied", "rejected", "withdrawn", "unanswered")
-
-
-class Option(msgspec.Struct, frozen=True, kw_only=True):
-    """One way to answer."""
-
-    id: str
-    label: str = ""
-
-
-class Choice(msgspec.Struct, frozen=True, kw_only=True):
-    """One answer to a question."""
-
-    label: str
-
-
-class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """One question."""
-
-    text: str
-    choices: tuple[Choice, ...] = ()
-
-
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """A request, as far as it is shown."""
-
-    id: str
-    session: str
-    kind: str
-    state: str
-    opened_at: float
-    title: str
-    tool: str = ""
-    description: str = ""
-    plan: str = ""
-    options: tuple[Option, ...] = ()
-    questions: tuple[Question, ...] = ()
-    answered_by: str = ""
 
 
 class AskedList(msgspec.Struct, frozen=True, kw_only=True):
     """Some requests."""
 
-    requests: tuple[Asked, ...]
+    requests: tuple[RequestInfo, ...]
 
 
 @click.group("requests", short_help="What waits for you in all sessions: list, watch, answer.")
@@ -94,7 +63,7 @@ SESSION_END = 8
 """So much of a session's id is shown; `footplate attach` takes the end of one."""
 
 
-def render_requests(requests: Sequence[Asked], *, now: float | None = None, width: int = 0) -> str:
+def render_requests(requests: Sequence[RequestInfo], *, now: float | None = None, width: int = 0) -> str:
     """A line for each."""
     rows = [
         (each.id, each.kind, render_age(each.opened_at, now), each.session[-SESSION_END:], each.title)
@@ -107,29 +76,42 @@ def render_requests(requests: Sequence[Asked], *, now: float | None = None, widt
 @click.argument("request")
 @service_options
 def show_command(request: str, url: str, token: str, as_json: bool) -> None:
-    """Show REQUEST with the ways to answer it.
+    """Show REQUEST: the tool, the whole input or change, and the ways to answer it.
+
+    Hidden characters, such as those that change the direction of text, are shown as code points: ⟨U+202E⟩.
 
     \b
     Example:
       footplate requests show req_01M8...
     """
     raw = with_client(url, token, lambda client: client.send("GET", _path(request)))
-    click.echo(raw if as_json else render_request(msgspec.json.decode(raw, type=Asked)))
+    click.echo(raw if as_json else render_request(msgspec.json.decode(raw, type=RequestInfo)))
 
 
 def _path(request: str, *more: str) -> str:
     return "/".join(("/api/requests", quote(request, safe=""), *more))
 
 
-def render_request(asked: Asked, *, width: int = 0) -> str:
-    """A request for a person."""
-    lines = [fold(f"{asked.kind} {asked.id} ({asked.state}): {one_line(asked.title)}", rest="  ", width=width)]
-    told = (asked.description or asked.plan).splitlines()
-    lines += [fold(one_line(line), first="  ", rest="  ", width=width) for line in told]
-    lines += [f"  --option {option.id}  {option.label}" for option in asked.options]
-    for question in asked.questions:
-        labels = ", ".join(choice.label for choice in question.choices)
-        lines.append(f"  --answer '{question.text}=...'  {labels}")
+def render_head(info: RequestInfo, *, width: int = 0) -> str:
+    """Which request it is, how far it got and who answered it."""
+    who = describe_answerer(info.answered_by, info.answered_from)
+    state = f"{info.state} {who}" if who else info.state
+    return fold(f"{info.kind} {info.id} ({state}): {one_line(info.title)}", rest="  ", width=width)
+
+
+def render_request(info: RequestInfo, *, width: int = 0) -> str:
+    """A request for a person: everything that an answer is about, whole."""
+    lines = [render_head(info, width=width)]
+    facts = {"session": info.session, "tool": info.tool, "agent": info.agent}
+    lines += [f"  {name}: {one_line(fact)}" for name, fact in facts.items() if fact]
+    room = width or screen_width()
+    asked = Request(**{field: getattr(info, field) for field in SHARED})
+    lines += [row for line in request_body(asked, indent=1) for row in rows_of(line, room, color=False)]
+    if info.suggestions:
+        first = info.suggestions[0]
+        lines.append(f"  --allow --scope session  {one_line(first.allows or first.label)}")
+    lines += [f"  --option {one_line(option.id)}  {one_line(option.label)}" for option in info.options]
+    lines += [f"  --answer '{one_line(question.text)}=...'" for question in info.questions]
     return "\n".join(lines)
 
 
@@ -154,7 +136,7 @@ def answer_command(request: str, url: str, token: str, as_json: bool, **given: o
     """
     body = build_answer(**given)  # type: ignore[arg-type]
     raw = with_client(url, token, lambda client: client.send("POST", _path(request, "answer"), body=body))
-    click.echo(raw if as_json else f"{msgspec.json.decode(raw, type=Asked).state}")
+    click.echo(raw if as_json else f"{msgspec.json.decode(raw, type=RequestInfo).state}")
 
 
 def build_answer(
@@ -196,19 +178,21 @@ def _answers(given: tuple[str, ...]) -> dict[str, str | list[str]]:
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """What waits when one begins to watch."""
 
-    requests: tuple[Asked, ...]
+    requests: tuple[msgspec.Raw, ...]
 
 
 class News(msgspec.Struct, frozen=True, kw_only=True):
     """What happened to a request."""
 
-    request: Asked | None = None
+    request: msgspec.Raw = msgspec.Raw(b"null")
 
 
 @requests_group.command("watch")
 @service_options
 def watch_command(url: str, token: str, as_json: bool) -> None:
-    """Print what waits, and then each request as it is opened, answered and applied, until Ctrl-C.
+    """Print what waits, and then each request, whole when it is opened, in a line when it is answered and applied.
+
+    Ends with Ctrl-C.
 
     \b
     Example:
@@ -228,11 +212,13 @@ def watch_command(url: str, token: str, as_json: bool) -> None:
 
 
 def _show(kind: str, value: str, *, as_json: bool) -> None:
-    asked: tuple[Asked, ...] = ()
+    requests: tuple[msgspec.Raw, ...] = ()
     if kind == "snapshot":
-        asked = msgspec.json.decode(value, type=Snapshot).requests
+        requests = msgspec.json.decode(value, type=Snapshot).requests
     elif kind == "request":
-        told = msgspec.json.decode(value, type=News).request
-        asked = () if told is None else (told,)
-    for each in asked:
-        click.echo(msgspec.json.encode(each) if as_json else render_request(each))
+        requests = (msgspec.json.decode(value, type=News).request,)
+    for raw in requests:
+        if as_json:
+            click.echo(bytes(raw))
+        elif (info := msgspec.json.decode(raw, type=RequestInfo | None)) is not None:
+            click.echo(render_request(info) if info.state == "open" else render_head(info))

@@ -11,8 +11,10 @@ from urllib.parse import quote
 import click
 import msgspec
 
+from footplate.events.wording import format_money
 from footplate.interfaces.cli.client import Client, json_service_options, service_options, with_client
-from footplate.interfaces.cli.tables import render_age, render_cost, render_table
+from footplate.interfaces.cli.frames import frames_command
+from footplate.interfaces.cli.tables import render_age, render_table
 
 F = TypeVar("F", bound=Callable[..., object])
 E = TypeVar("E")
@@ -30,6 +32,13 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     updated_at: float = 0.0
     cost_usd: float | None = None
     open_requests: int = 0
+    failed: bool = False
+
+    @property
+    def told_state(self) -> str:
+        """The state for people: a session whose last turn failed is not just idle."""
+        state = "failed" if self.failed and self.state in ("idle", "interrupted") else self.state
+        return f"{state} ({self.open_requests})" if self.open_requests else state
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +51,7 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     title: str = ""
     model: str = ""
     mode: str = ""
+    effort: str = ""
 
 
 class Rows(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,10 +109,10 @@ def render_sessions(sessions: Sequence[Row], *, now: float | None = None, width:
     rows = [
         (
             each.id,
-            each.state + (f" ({each.open_requests})" if each.open_requests else ""),
+            each.told_state,
             each.engine,
             render_age(each.updated_at, now),
-            render_cost(each.cost_usd),
+            format_money(each.cost_usd),
             each.title or each.cwd,
         )
         for each in sessions
@@ -120,18 +130,21 @@ def render_sessions(sessions: Sequence[Row], *, now: float | None = None, width:
 @click.option("--effort", default="", metavar="L", help="How hard the model thinks.")
 @click.option("--title", default="", metavar="T", help="Its title.")
 @click.option("--resume", default="", metavar="ID", help="Go on with a conversation of the engine.")
+@click.option("--id", "name", default="", metavar="ID", help="Its id; a session that has it is not opened again.")
 @service_options
-def open_command(url: str, token: str, as_json: bool, **body: str) -> None:
+def open_command(url: str, token: str, as_json: bool, name: str, **body: str) -> None:
     """Open a session and print its id. Its agent starts with the first prompt.
 
     \b
-    Example:
+    Examples:
       footplate sessions open --engine mock --title "the docs"
+      footplate sessions open --engine mock --id nightly
     """
     if not body["cwd"] and not body["project"]:
         body["cwd"] = os.path.abspath(".")  # noqa: PTH100 - asks no disk
     given = {name: value for name, value in body.items() if value}
-    _tell(with_client(url, token, lambda client: client.send("POST", "/api/sessions", body=given)), as_json=as_json)
+    method, path = ("PUT", _path(name)) if name else ("POST", "/api/sessions")
+    _tell(with_client(url, token, lambda client: client.send(method, path, body=given)), as_json=as_json)
 
 
 def _tell(raw: bytes, *, as_json: bool) -> None:
@@ -154,7 +167,7 @@ def show_command(session: str, url: str, token: str, as_json: bool) -> None:
         click.echo(raw)
         return
     row = msgspec.json.decode(raw, type=Shown)
-    for name in ("id", "title", "state", "engine", "model", "mode", "cwd"):
+    for name in ("id", "title", "state", "engine", "model", "mode", "effort", "cwd"):
         click.echo(f"{name:<8} {getattr(row, name)}")
 
 
@@ -392,6 +405,9 @@ def events_command(session: str, after: int, follow: bool, url: str, token: str)
             at = page.after
 
     with_client(url, token, work)
+
+
+sessions_group.add_command(frames_command)
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):

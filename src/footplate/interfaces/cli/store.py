@@ -13,22 +13,26 @@ import click
 import msgspec
 
 from footplate.config.places import data_folder
+from footplate.config.settings import load_settings
 from footplate.events.ids import SessionId
-from footplate.interfaces.cli.failing import FAILED, guarded_run
-from footplate.interfaces.cli.sizes import render_size
+from footplate.events.wording import format_size
+from footplate.interfaces.cli.failing import FAILED, guarded, guarded_run
 from footplate.interfaces.cli.working import working
+from footplate.runtime.audit import LOCAL, Act, Audit, Principal, account_name
+from footplate.runtime.housekeeping import audit_step, policy_of
+from footplate.runtime.surroundings import Surroundings
 from footplate.store.sqlite import SqliteStore
 from footplate.store.sqlite.vacuum import Vacuumed
 from footplate.store.sqlite.vacuum import vacuum as write_vacuum
-from footplate.store.values import Retained, RetentionPolicy
+from footplate.store.values import Retained
 
 T = TypeVar("T")
 
 
 def _with_store(words: str, work: Callable[[SqliteStore], Awaitable[T]], so_far: Callable[[], str] = str) -> T:
-    """Open the store of the data folder, do the work, close it; a refusal is told in one line.
+    """Open the store of the data folder, do the work, close it; an error is printed in one line.
 
-    On a terminal the words, and how far it is, move while it takes its time.
+    On a terminal `words` and `so_far` show the progress.
     """
 
     async def go() -> T:
@@ -36,6 +40,11 @@ def _with_store(words: str, work: Callable[[SqliteStore], Awaitable[T]], so_far:
             return await work(store)
 
     return guarded_run(go)
+
+
+async def _record(store: SqliteStore, act: Act, target: str = "") -> None:
+    principal = Principal(by=account_name(), surface="cli", origin=LOCAL)
+    await Audit(store.audit, Surroundings()).record(act, principal, target=target)
 
 
 def _say(facts: dict[str, object], text: str, *, as_json: bool) -> None:
@@ -103,7 +112,7 @@ def export(session: str) -> None:
             written += len(line)
         sys.stdout.buffer.flush()
 
-    _with_store(f"exporting {session}", write, lambda: "" if sys.stdout.isatty() else render_size(written))
+    _with_store(f"exporting {session}", write, lambda: "" if sys.stdout.isatty() else format_size(written))
 
 
 @store_group.command("import")
@@ -117,29 +126,42 @@ def import_(path: Path, as_json: bool) -> None:
       footplate store import session.jsonl
     """
     lines = path.read_bytes().splitlines(keepends=True)
-    session = _with_store(f"taking in {len(lines)} lines", lambda store: store.import_(lines))
+
+    async def take_in(store: SqliteStore) -> SessionId:
+        await _record(store, "store.import", str(path))
+        return await store.import_(lines)
+
+    session = _with_store(f"importing {len(lines)} lines", take_in)
     _say({"session": session}, f"imported session {session}", as_json=as_json)
 
 
 @store_group.command("tidy")
-@click.option("--closed-days", type=float, metavar="N", help="Also remove sessions that were closed N days ago.")
+@click.option("--closed-days", type=click.FloatRange(0), metavar="N", help="Delete sessions closed N days ago, too.")
 @as_json_option
 def tidy(closed_days: float | None, as_json: bool) -> None:
-    """Remove what its time is over for (raw frames, old connections) and give the space back, in small steps.
+    """Delete expired data (raw lines, replays of old connections) and reclaim disk space.
+
+    What is expired is set in [retention]. A running service does the same by itself, a little at a time.
 
     \b
     Example:
       footplate store tidy --closed-days 90
     """
-    age = None if closed_days is None else closed_days * 86_400.0
-    policy = RetentionPolicy(closed_sessions_age_s=age)
+    settings = guarded(lambda: load_settings(os.environ)).retention
+    if closed_days is not None:
+        settings = msgspec.structs.replace(settings, closed_sessions_days=closed_days)
+    policy = policy_of(settings)
 
     async def all_steps(store: SqliteStore) -> Retained:
-        total = await store.retain(policy)
-        last = total
+        await _record(store, "store.tidy")
+        audit = Audit(store.audit, Surroundings())
+        total = last = await store.retain(policy, record=audit.expired_session)
         while last.more:
-            last = await store.retain(policy)
+            last = await store.retain(policy, record=audit.expired_session)
             total = _sum(total, last)
+        expire = audit_step(audit, lambda: settings)
+        while await expire():
+            pass
         return total
 
     removed = msgspec.structs.replace(_with_store("removing", all_steps), more=False)
@@ -159,19 +181,20 @@ def vacuum(as_json: bool) -> None:
 
     async def write_anew() -> Vacuumed:
         folder = data_folder(os.environ) / "store"
-        await (await SqliteStore.open(folder)).close()  # made, or brought to this version, like for any other command
+        async with await SqliteStore.open(folder) as store:  # made, or migrated, as for any other command
+            await _record(store, "store.vacuum")
         async with working("writing the store anew", lambda: ""):
             return await asyncio.to_thread(write_vacuum, folder)
 
     done = guarded_run(write_anew)
-    text = f"{render_size(done.before)} before, {render_size(done.after)} now"
+    text = f"{format_size(done.before)} before, {format_size(done.after)} now"
     _say(msgspec.structs.asdict(done), text, as_json=as_json)
 
 
 def _size(path: Path) -> str:
     """How much is written so far."""
     try:
-        return render_size(path.stat().st_size)
+        return format_size(path.stat().st_size)
     except OSError:
         return ""
 

@@ -13,6 +13,7 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
+from footplate.events.wording import format_age
 from footplate.interfaces.cli.lines import clip, columns_of, one_line
 
 GAP: Final = "  "
@@ -68,14 +69,5 @@ def _stack(row: Sequence[str], room: int) -> list[str]:
 
 
 def render_age(moment: float, now: float | None = None) -> str:
-    """How long ago: `12s`, `5m`, `3h`, `2d`."""
-    seconds = max(0.0, (time.time() if now is None else now) - moment)
-    for unit, size in (("d", 86_400), ("h", 3600), ("m", 60)):
-        if seconds >= size:
-            return f"{seconds // size:.0f}{unit}"
-    return f"{seconds:.0f}s"
-
-
-def render_cost(cost: float | None) -> str:
-    """Money; empty where nobody told."""
-    return "" if cost is None else f"${cost:.2f}" if cost >= 0.01 or cost == 0 else f"${cost:.4f}"
+    """How long ago a moment was."""
+    return format_age((time.time() if now is None else now) - moment)

@@ -8,9 +8,9 @@ from typing import Final, Literal, get_args
 import click
 import msgspec
 
+from footplate.events.wording import format_money, format_tokens
 from footplate.interfaces.cli.client import service_options, with_client
 from footplate.interfaces.cli.lines import clip, one_line
-from footplate.interfaces.cli.tables import render_cost
 
 By = Literal["day", "session", "model", "engine"]
 BAR: Final = "█"
@@ -103,9 +103,9 @@ def _figures(row: Use, name: str, parts: int = 3) -> str:
     """Money, turns and tokens, as far as they are known; only so many parts of it where there is little room."""
     tokens = row.input_tokens + row.output_tokens
     turns = f"{row.turns} turn{'s' * (row.turns != 1)}"
-    told = [each for each in (render_cost(row.cost_usd), turns, f"{_short(tokens)} tokens" if tokens else "") if each]
+    told = [
+        each
+        for each in (format_money(row.cost_usd), turns, f"{format_tokens(tokens)} tokens" if tokens else "")
+        if each
+    ]
     return "  ".join(([name] if name else []) + told[:parts])
-
-
-def _short(count: int) -> str:
-    return f"{count / 1e6:.1f}M" if count >= 1_000_000 else f"{count / 1e3:.1f}k" if count >= 1000 else str(count)

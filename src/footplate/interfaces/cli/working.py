@@ -13,7 +13,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Final, TextIO
 
-from footplate.interfaces.cli.lines import clip, duration, one_line
+from footplate.events.wording import format_duration
+from footplate.interfaces.cli.lines import clip, one_line
 from footplate.interfaces.cli.progress import SPINNER, TICK_S
 from footplate.tasks import spawn
 
@@ -46,7 +47,7 @@ class Working:
         """Move, until this is cancelled."""
         await asyncio.sleep(PATIENCE_S)
         while True:
-            parts = (one_line(self._words), duration(time.monotonic() - self._begun), self._so_far())
+            parts = (one_line(self._words), format_duration(int(time.monotonic() - self._begun)), self._so_far())
             text = f"{SPINNER[self._ticks % len(SPINNER)]} {' · '.join(filter(None, parts))}"
             self._ticks += 1
             self._stream.write(WIPE + clip(text, max(shutil.get_terminal_size().columns - 1, 10)))

@@ -13,11 +13,11 @@ from footplate.config.places import data_folder
 from footplate.errors import LockHeld
 from footplate.events.ids import SessionId
 from footplate.events.model import SessionState
+from footplate.events.wording import format_size
 from footplate.interfaces.cli.client import SOCKET_NAME as LOCAL_SOCKET
 from footplate.interfaces.cli.client import answers, open_client
 from footplate.interfaces.cli.failing import guarded_run
 from footplate.interfaces.cli.projects import as_json_option, open_projects
-from footplate.interfaces.cli.sizes import render_size
 from footplate.interfaces.cli.tables import render_table
 from footplate.runtime.link import SOCKET_NAME
 from footplate.runtime.link_client import LinkBackend
@@ -129,12 +129,12 @@ def list_command(project: str, days: float, as_json: bool) -> None:
     if not as_json:
         total = sum(tree.size or 0 for tree in found)
         stale = sum(tree.size or 0 for tree in found if tree.stale)
-        click.echo(f"{len(found)} worktrees, {render_size(total)}; stale {render_size(stale)}", err=True)
+        click.echo(f"{len(found)} worktrees, {format_size(total)}; stale {format_size(stale)}", err=True)
 
 
 def _row(tree: Worktree) -> tuple[str, str, str]:
     where = f"{tree.project} @{tree.branch or tree.head[:8]}"
-    return where, render_size(tree.size or 0), "; ".join(tree.kept) or "stale"
+    return where, format_size(tree.size or 0), "; ".join(tree.kept) or "stale"
 
 
 @worktrees_group.command("remove")
@@ -150,7 +150,7 @@ def remove_command(project: str, branch: str, force: bool, as_json: bool) -> Non
       footplate worktrees remove shop fix/login
     """
     tree = _with_worktrees(lambda worktrees, rows: worktrees.remove(rows, project, branch, force=force))
-    click.echo(msgspec.json.encode(tree) if as_json else f"removed {tree.path}, {render_size(tree.size or 0)}")
+    click.echo(msgspec.json.encode(tree) if as_json else f"removed {tree.path}, {format_size(tree.size or 0)}")
 
 
 @worktrees_group.command("gc")
@@ -182,11 +182,11 @@ def gc_command(project: str, days: float, dry_run: bool, force: bool, as_json: b
 
 def _tell(collected: Collected, *, dry_run: bool) -> None:
     for tree in collected.removed:
-        click.echo(f"{'would remove' if dry_run else 'removed'}  {render_size(tree.size or 0):>8}  {tree.path}")
+        click.echo(f"{'would remove' if dry_run else 'removed'}  {format_size(tree.size or 0):>8}  {tree.path}")
     for tree in collected.kept:
-        click.echo(f"kept  {render_size(tree.size or 0):>8}  {tree.path}: {'; '.join(tree.kept) or 'git refused'}")
+        click.echo(f"kept  {format_size(tree.size or 0):>8}  {tree.path}: {'; '.join(tree.kept) or 'git refused'}")
     for line in collected.failed:
         click.echo(line, err=True)
     verb = "would give back" if dry_run else "gave back"
     every = len(collected.removed) + len(collected.kept)
-    click.echo(f"{len(collected.removed)} of {every}, {verb} {render_size(collected.freed)}")
+    click.echo(f"{len(collected.removed)} of {every}, {verb} {format_size(collected.freed)}")

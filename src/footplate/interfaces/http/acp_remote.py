@@ -171,7 +171,8 @@ async def _begin(call: Call, posted: Posted, agent: str) -> Response:
 
 async def _open(call: Call, agent: str) -> Connection:
     name = f"conn_{new_ulid()}"
-    return await call.api.acp.remote.open(name, agent or call.api.settings.default_engine)
+    engine = agent or call.api.settings.default_engine
+    return await call.api.acp.remote.open(name, engine, by=call.token_name, origin=call.origin)
 
 
 async def _known(call: Call) -> Connection:

@@ -12,12 +12,14 @@ import msgspec
 
 from footplate.engines.base import Capabilities, Credential, Described, Engine, Installed
 from footplate.engines.catalog import engine_names
+from footplate.engines.known_models import AS_OF, find_known
 from footplate.engines.receipts import find_receipt, own_program
 from footplate.errors import FootplateError
-from footplate.events.model import ConfigOption
+from footplate.events.model import ConfigOption, ConfigValue
 from footplate.interfaces.http.call import Call
 from footplate.interfaces.http.routing import Routes
 from footplate.runtime.choices import Choices
+from footplate.runtime.modes import usable_capabilities, usable_choices
 
 routes = Routes("agents")
 IN_PROCESS = "builtin"
@@ -235,6 +237,7 @@ async def install(call: Call, body: InstallBody) -> InstallReport:
         there = Artifact(kind="native_agent", path=found.program, source="local_path", version=found.version)
         return InstallReport(already_installed=True, artifacts=(there,))
     name = engine.name
+    await call.record("agent.install", target=name, version=body.agent_version or "")
     await asyncio.shield(call.api.begin_install(name, body.agent_version or ""))
     receipt = find_receipt(environ, name)
     version = receipt.version if receipt is not None else None
@@ -284,8 +287,8 @@ async def _describe_engine(call: Call, name: str) -> EngineInfo:
         version=found.version if found is not None else "",
         program=found.program if found is not None else "",
         problem=problem,
-        capabilities=engine.capabilities(found),
-        choices=told.choices(environ) if told is not None else (),
+        capabilities=usable_capabilities(engine, call.api.settings, environ, found),
+        choices=usable_choices(engine, call.api.settings, environ),
         credentials=told.credentials(environ) if told is not None and call.grant.may("admin") else (),
     )
 
@@ -301,6 +304,7 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True):
     as_of: str
     context_tokens: int | None = None
     output_tokens: int | None = None
+    """How many tokens it reads and writes at most. For a name that an agent offers, from the built-in list."""
 
 
 class ModelList(msgspec.Struct, frozen=True, kw_only=True):
@@ -318,24 +322,36 @@ async def list_models(call: Call) -> ModelList:
 
 
 def _models(told: Choices) -> list[ModelEntry]:
-    """What the agent takes by name, then what its provider lists beside it."""
+    """What the agent offers by name, then the full ids that its provider, or else the built-in list, has."""
     named = [value for option in told.options if option.category == "model" for value in option.values]
-    entries = [
-        ModelEntry(engine=told.engine, model=each.value, label=each.label, source=told.source, as_of=told.as_of)
-        for each in named
-    ]
+    entries = [_named_model(told, each) for each in named]
+    as_of = told.as_of if told.models_source == "provider" else AS_OF
     return entries + [
         ModelEntry(
             engine=told.engine,
             model=each.id,
             label=each.label,
-            source="provider",
-            as_of=told.as_of,
+            source=told.models_source,
+            as_of=as_of,
             context_tokens=each.context,
             output_tokens=each.output,
         )
         for each in told.models
     ]
+
+
+def _named_model(told: Choices, value: ConfigValue) -> ModelEntry:
+    """A model by the name that the agent offers; its limits are those of the built-in list."""
+    known = find_known(told.engine, value.value, version=told.version)
+    return ModelEntry(
+        engine=told.engine,
+        model=value.value,
+        label=value.label,
+        source=told.source,
+        as_of=told.as_of,
+        context_tokens=known.context if known is not None else None,
+        output_tokens=known.output if known is not None else None,
+    )
 
 
 class CredentialEntry(msgspec.Struct, frozen=True, kw_only=True):

@@ -29,6 +29,7 @@ from footplate.runtime.choices import ChoiceBook
 from footplate.runtime.errands import Errands
 from footplate.runtime.examination import Examiner
 from footplate.runtime.hub import Hub
+from footplate.runtime.logins import Logins
 from footplate.runtime.notify import Notifier
 from footplate.runtime.push import Push
 from footplate.runtime.service import Service
@@ -47,6 +48,7 @@ class Api:
         self._given: Settings = service.settings
         self.data: Path = service.data
         self.access = access
+        self.logins = Logins(self.services.audit, self.services.surroundings)
         self.files = Files(Grounds.of(self.services.environ.get("HOME") or "/", self.settings.files.roots))
         self.children = children
         self.roster = Roster(self.settings, self.services.environ)

@@ -43,15 +43,16 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 from starlette.websockets import WebSocketDisconnect
 
-from footplate.errors import FootplateError
+from footplate.errors import FootplateError, TokenInvalid
 from footplate.interfaces.http.api import Api
-from footplate.interfaces.http.call import Call, Gone
+from footplate.interfaces.http.call import Call, Gone, origin_of, surface_of
 from footplate.interfaces.http.guard import Doors, Guard, Headers
 from footplate.interfaces.http.problem import problem_response
 from footplate.interfaces.http.request_log import log_call
 from footplate.interfaces.http.routing import JSON, SOCKET, Found, Route, Routes, RouteTable
 from footplate.interfaces.http.wire import ABORT
 from footplate.runtime.access import Grant
+from footplate.runtime.audit import Principal
 
 RESOURCES: Final = (
     "root",
@@ -59,11 +60,13 @@ RESOURCES: Final = (
     "sessions",
     "prompts",
     "session_facts",
+    "frames",
     "session_events",
     "session_socket",
     "requests",
     "attention",
     "tokens",
+    "audit",
     "history",
     "overview",
     "push",
@@ -167,9 +170,22 @@ class App:
             return Response(status_code=204, headers={"allow": ", ".join(allow)})
         found = self._table.find(visit.method, path)
         visit.route = found.route
-        visit.grant = grant = self._guard.admit(visit.scope, found.route)
+        visit.grant = grant = await self._admit(visit, found.route)
         call = Call(self._api, found, grant, visit.scope, visit.receive, visit.send)
         return _encode(found.route, await _invoke(call, found))
+
+    async def _admit(self, visit: _Visit, route: Route) -> Grant:
+        """What the caller may do. Logins, and calls without a valid token, are recorded."""
+        origin = origin_of(visit.scope)
+        try:
+            grant = self._guard.admit(visit.scope, route)
+        except TokenInvalid as problem:
+            await self._api.logins.refuse(Principal(surface=surface_of(visit.scope), origin=origin), str(problem))
+            raise
+        if route.scope is not None and not self._api.logins.is_known(grant, origin):
+            principal = Principal(by=grant.name, surface=surface_of(visit.scope), origin=origin)
+            await self._api.logins.admit(grant, principal)
+        return grant
 
     def _note(self, visit: _Visit) -> None:
         seconds = time.monotonic() - visit.began

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from typing import TypeVar
+from typing import Annotated, Final, TypeVar, get_args, get_origin
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -17,14 +17,29 @@ from starlette.websockets import WebSocket
 from footplate.errors import BodyTooLarge, ClientTooSlow, InvalidValue, RequestError, UnsupportedMedia, WrongShape
 from footplate.events.ids import SessionId
 from footplate.interfaces.http.api import Api
+from footplate.interfaces.http.guard import header
 from footplate.interfaces.http.routing import JSON, Found
 from footplate.interfaces.http.wire import HANGUP
-from footplate.runtime.access import Grant
+from footplate.runtime.access import OPEN, Grant
+from footplate.runtime.audit import LOCAL, Act, Principal
 from footplate.runtime.session import Session
 
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
 MB = 1024 * 1024
+SURFACE: Final = "api"
+SURFACE_HEADER: Final = b"x-footplate-surface"
+
+
+def origin_of(scope: Scope) -> str:
+    """Where a call comes from: the address of the peer, which is a proxy where one stands before the server."""
+    client = scope.get("client")
+    return str(client[0]) if client and client[0] else LOCAL
+
+
+def surface_of(scope: Scope) -> str:
+    """What the caller says that it is: the page, a terminal, a program."""
+    return header(scope, SURFACE_HEADER)[:40] or SURFACE
 
 
 class Gone(Exception):
@@ -95,8 +110,33 @@ class Call:
 
     def header(self, name: str) -> str:
         """A header's value; empty when it was not sent."""
-        wanted = name.lower().encode("latin-1")
-        return next((value.decode("latin-1") for key, value in self._scope["headers"] if key == wanted), "")
+        return header(self._scope, name.lower().encode("latin-1"))
+
+    # --------------------------------------------------------------------------------------------- audit
+
+    @property
+    def origin(self) -> str:
+        """Where the call comes from: the address of the peer."""
+        return origin_of(self._scope)
+
+    @property
+    def token_name(self) -> str:
+        """The name of the caller's token; empty where none was asked for."""
+        return "" if self.grant is OPEN else self.grant.name
+
+    @property
+    def principal(self) -> Principal:
+        """Who calls, by which surface, from where."""
+        return Principal(by=self.grant.name, surface=self.surface, origin=self.origin)
+
+    @property
+    def surface(self) -> str:
+        """What the caller says that it is: the page, a terminal, a program."""
+        return surface_of(self._scope)
+
+    async def record(self, act: Act, *, session: str = "", target: str = "", **detail: object) -> None:
+        """Write the act that follows to the audit log. Raises `StoreError`: then it must not take place."""
+        await self.api.services.audit.record(act, self.principal, session=session, target=target, detail=detail)
 
     # ------------------------------------------------------------------------------------------ sessions
 
@@ -188,7 +228,9 @@ def _fields(shape: type[msgspec.Struct]) -> Mapping[str, bool]:
 
 
 def _takes_many(kind: object) -> bool:
-    return getattr(kind, "__origin__", None) in (tuple, list)
+    if get_origin(kind) is Annotated:
+        return _takes_many(get_args(kind)[0])
+    return get_origin(kind) in (tuple, list)
 
 
 def _shown(given: Mapping[str, object]) -> str:

@@ -91,6 +91,7 @@ class Fetch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 )
 async def install_agent(call: Call, body: Fetch) -> CatalogEntry:
     state = await call.api.roster.look(call.params["agent"])
+    await call.record("agent.install", target=state.id, version=body.version)
     await _carry_out(call.api.begin_install(state.id, body.version), wait=body.wait)
     return await _entry(call, state.id)
 
@@ -99,6 +100,7 @@ async def install_agent(call: Call, body: Fetch) -> CatalogEntry:
     "/api/agents/{agent}", scope="admin", summary="Remove an agent that Footplate has installed", problems=(409,)
 )
 async def remove_agent(call: Call) -> None:
+    await call.record("agent.remove", target=call.params["agent"])
     await call.api.roster.remove(call.params["agent"])
     call.api.take_in_installs()
 
@@ -120,6 +122,8 @@ async def examine_agent(call: Call, body: Examine) -> CatalogEntry:
     api, state = call.api, await call.api.roster.look(call.params["agent"])
     if not state.installed:
         raise EngineNotFound(state.id, state.id, f"run `footplate agents install {state.id}`")
+
+    await call.record("agent.check", target=state.id)
 
     async def work() -> None:
         await api.examiner.examine(state.id, api.services.keeper)

@@ -133,6 +133,7 @@ async def write_file(call: Call, query: PathQuery) -> Response:
 @routes.delete("/v1/fs/entry", scope="files", summary="Remove a file or a folder", status=200, answer=PathDone)
 async def delete_entry(call: Call, query: DeleteQuery) -> PathDone:
     files = reachable(call)
+    await call.record("file.delete", target=query.path, recursive=query.recursive)
     return PathDone(path=await asyncio.to_thread(files.delete, query.path, recursive=query.recursive))
 
 

@@ -57,12 +57,16 @@ async def get_mcp(call: Call, query: McpQuery) -> McpConfig:
 
 @routes.put("/v1/config/mcp", scope="drive", summary="Set an MCP server of a folder", status=204, problems=(500,))
 async def put_mcp(call: Call, query: McpQuery, body: McpConfig) -> None:
-    await _mcp(call, query).put(query.mcp_name, body)
+    file = _mcp(call, query)
+    await call.record("config.write", target=f"mcp:{query.mcp_name}", folder=query.directory)
+    await file.put(query.mcp_name, body)
 
 
 @routes.delete("/v1/config/mcp", scope="drive", summary="Remove an MCP server of a folder", problems=(500,))
 async def delete_mcp(call: Call, query: McpQuery) -> None:
-    await _mcp(call, query).delete(query.mcp_name)
+    file = _mcp(call, query)
+    await call.record("config.delete", target=f"mcp:{query.mcp_name}", folder=query.directory)
+    await file.delete(query.mcp_name)
 
 
 @routes.get("/v1/config/skills", scope="read", summary="Skills of a folder", answer=SkillsConfig, problems=(404, 500))
@@ -75,9 +79,13 @@ async def get_skills(call: Call, query: SkillsQuery) -> SkillsConfig:
 
 @routes.put("/v1/config/skills", scope="drive", summary="Set skills of a folder", status=204, problems=(500,))
 async def put_skills(call: Call, query: SkillsQuery, body: SkillsConfig) -> None:
-    await _skills(call, query).put(query.skill_name, body)
+    file = _skills(call, query)
+    await call.record("config.write", target=f"skills:{query.skill_name}", folder=query.directory)
+    await file.put(query.skill_name, body)
 
 
 @routes.delete("/v1/config/skills", scope="drive", summary="Remove skills of a folder", problems=(500,))
 async def delete_skills(call: Call, query: SkillsQuery) -> None:
-    await _skills(call, query).delete(query.skill_name)
+    file = _skills(call, query)
+    await call.record("config.delete", target=f"skills:{query.skill_name}", folder=query.directory)
+    await file.delete(query.skill_name)

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from footplate.engines.claude.history import History, HistoryPage
-from footplate.engines.claude.resume import extract_resume
+from footplate.engines.claude.resume import RESUME
 from footplate.errors import PermissionDenied
 from footplate.interfaces.http.call import Call
 from footplate.interfaces.http.routing import Routes
@@ -56,7 +56,7 @@ class Adopt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 )
 async def adopt(call: Call, body: Adopt) -> SessionInfo:
     history = History.of(call.api.services.environ, call.api.settings.engines)
-    token = extract_resume(body.session)
+    token = RESUME.extract(body.session)
     entry = await asyncio.to_thread(history.find, token.value if token is not None else body.session)
     if not call.grant.reaches_folder(entry.cwd):
         raise PermissionDenied(f"the token {call.grant.name!r} does not reach {entry.cwd}")

@@ -20,6 +20,7 @@ from footplate.interfaces.http.guard import Doors, Guard
 from footplate.interfaces.http.routing import RouteTable
 from footplate.interfaces.http.serving import BACKLOG, listen
 from footplate.runtime.access import Access
+from footplate.runtime.audit import account_name
 from footplate.runtime.private_socket import short_address
 from footplate.runtime.service import open_service
 
@@ -30,7 +31,7 @@ SOCKET_NAME: Final = "http.sock"
 async def serve_local(api: Api, path: Path) -> AsyncIterator[None]:
     """The API at that path for its owner, for as long as the block lasts. An old socket there is removed."""
     api.routes = api.routes or all_routes()
-    guard = Guard(Doors(), Access(api.store, open_to_all=True))
+    guard = Guard(Doors(), Access(api.store, open_to_all=True, person=account_name()))
     async with listen(App(api, RouteTable(api.routes), guard), api, _bind(path)):
         try:
             yield

@@ -91,6 +91,7 @@ async def list_projects(call: Call) -> ProjectList:
 )
 async def add_project(call: Call, body: NewProject) -> ProjectInfo:
     _require(call, body.path)
+    await call.record("project.add", target=body.alias, path=body.path)
     return _info(await asyncio.to_thread(call.api.services.projects.add, body))
 
 
@@ -102,7 +103,9 @@ async def add_project(call: Call, body: NewProject) -> ProjectInfo:
 )
 async def remove_project(call: Call) -> None:
     projects = call.api.services.projects
-    _require(call, projects.find(call.params["alias"]).path)
+    path = projects.find(call.params["alias"]).path
+    _require(call, path)
+    await call.record("project.remove", target=call.params["alias"], path=path)
     await asyncio.to_thread(projects.remove, call.params["alias"])
 
 
@@ -193,6 +196,7 @@ async def remove_worktree(call: Call, query: WorktreeToRemove) -> Worktree:
     projects = call.api.services.projects
     _require(call, projects.find(query.project).path)
     rows = [row async for row in reached_rows(call)]
+    await call.record("worktree.remove", target=f"{query.project}@{query.branch}", force=query.force)
     return await Worktrees(projects).remove(rows, query.project, query.branch, force=query.force)
 
 
@@ -216,6 +220,9 @@ async def collect_worktrees(call: Call, body: Collect) -> Collected:
     if call.grant.limited:
         raise PermissionDenied(f"the token {call.grant.name!r} is limited; it collects no worktrees")
     rows = [row async for row in reached_rows(call)]
+    if not body.dry_run:
+        target = body.project or "all projects"
+        await call.record("worktree.remove", target=target, days=body.days, force=body.force)
     return await Worktrees(call.api.services.projects).collect(
         rows, project=body.project, days=body.days, force=body.force, dry_run=body.dry_run
     )

@@ -8,7 +8,7 @@ from footplate.events.base import OptionalRaw
 from footplate.events.ids import RequestId, SessionId, ToolCallId
 from footplate.events.model import RequestOpened
 from footplate.events.requests import Request, RequestKind, RequestOption, RequestState, Suggestion
-from footplate.events.tools import Question
+from footplate.events.tools import Question, ToolDetail
 from footplate.store.base import Store
 from footplate.store.projection import RequestRow
 
@@ -33,6 +33,9 @@ class RequestInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     reason_type: str = ""
     blocked_path: str = ""
     input: OptionalRaw = None
+    """What the call is given, in the engine's own form."""
+    detail: ToolDetail | None = None
+    """What the call does, typed: the whole change of files or the command."""
     questions: tuple[Question, ...] = ()
     plan: str = ""
     plan_file: str = ""
@@ -78,6 +81,7 @@ def describe_request(row: RequestRow, asked: Request | None) -> RequestInfo:
         reason_type=whole.reason_type,
         blocked_path=whole.blocked_path,
         input=whole.input,
+        detail=whole.detail,
         options=whole.options,
         suggestions=whole.suggestions,
         questions=whole.questions,

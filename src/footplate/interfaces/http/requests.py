@@ -28,7 +28,6 @@ from footplate.store.projection import RequestRow
 from footplate.store.values import RequestFilter
 
 routes = Routes("requests")
-SURFACE = "api"
 
 
 class RequestList(msgspec.Struct, frozen=True, kw_only=True):
@@ -165,6 +164,5 @@ async def answer_several(call: Call, body: SeveralBody) -> Outcomes:
 async def _answer(call: Call, request: RequestId, answer: Answer) -> RequestInfo:
     row = await _find(call, request)
     live = await call.reach(row.session)
-    surface = call.header("x-footplate-surface")[:40] or SURFACE
-    await live.answer(request, answer, by=call.grant.name, surface=surface)
+    await live.answer(request, answer, by=call.grant.name, surface=call.surface, origin=call.origin)
     return await load_request(call.api.store, await _find(call, request))

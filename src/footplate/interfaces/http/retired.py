@@ -25,7 +25,9 @@ async def gone(call: Call) -> NoReturn:
 
 
 async def off(call: Call) -> NoReturn:
-    raise SwitchedOff("the OpenCode-compatible surface is switched off; it will be `opencode = true` in [http]")
+    raise SwitchedOff(
+        "the OpenCode-compatible surface does not exist yet; use /api/sessions or POST /v1/acp/{server_id}"
+    )
 
 
 for _method in METHODS:

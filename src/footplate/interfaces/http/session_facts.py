@@ -1,11 +1,8 @@
-"""What can be asked about a session: commands, files to name, context, cost, changed files, raw frames."""
+"""What can be asked about a session: commands, files to name, context, cost, changed files."""
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import msgspec
-from msgspec import Meta
 
 from footplate.errors import EngineGone, UnsupportedOption
 from footplate.events.facts import ContextUsage, FileSuggestion, FileSuggestions, SessionUsage
@@ -129,43 +126,3 @@ def changed_files(view: SessionView) -> tuple[FileChange, ...]:
         if isinstance(item, ToolItem) and item.ok and isinstance(item.detail, FileChangeDetail):
             found += item.detail.changes
     return tuple(found)
-
-
-class FramesQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Where to begin, and how many."""
-
-    after: Annotated[int, Meta(ge=0)] = 0
-    limit: Annotated[int, Meta(ge=1, le=5000)] = 500
-
-
-class FrameLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One raw line of the agent's wire, beside the event that it led to."""
-
-    seq: int
-    time: float
-    direction: str
-    raw: str
-
-
-class FramesPage(msgspec.Struct, frozen=True, kw_only=True):
-    """Raw lines in order."""
-
-    frames: tuple[FrameLine, ...]
-    after: int
-
-
-@routes.get(
-    "/api/sessions/{session}/frames",
-    scope="read",
-    summary="The raw lines behind the events, as far as they are kept",
-    answer=FramesPage,
-    problems=(404,),
-)
-async def frames(call: Call, query: FramesQuery) -> FramesPage:
-    live = await call.session()
-    kept = await call.api.store.read_frames(live.id, query.after, query.limit)
-    lines = tuple(
-        FrameLine(seq=each.seq, time=each.time, direction=each.direction, raw=each.raw.decode("utf-8", "replace"))
-        for each in kept
-    )
-    return FramesPage(frames=lines, after=lines[-1].seq if lines else query.after)

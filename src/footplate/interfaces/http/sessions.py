@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -10,15 +11,17 @@ import msgspec
 from msgspec import Meta
 from starlette.responses import StreamingResponse
 
-from footplate.errors import InvalidValue, PermissionDenied, UnknownSession
+from footplate.errors import InvalidValue, PermissionDenied, SessionExists, UnknownSession
 from footplate.events.base import ResumeToken
 from footplate.events.ids import EngineSessionId, SessionId
-from footplate.events.model import SessionState
+from footplate.events.model import ConfigOption, SessionState
 from footplate.interfaces.http.call import Call
 from footplate.interfaces.http.projects import place
 from footplate.interfaces.http.routing import Routes
 from footplate.interfaces.http.shapes import SessionDetail, SessionInfo, SessionList
+from footplate.runtime.choices import choose_options
 from footplate.runtime.limits import Limits
+from footplate.runtime.modes import check_known_mode
 from footplate.runtime.projects import Workplace
 from footplate.runtime.session import Session
 from footplate.runtime.spec import SessionSpec
@@ -95,14 +98,38 @@ def _reached(call: Call, row: SessionRow) -> bool:
     "/api/sessions", scope="drive", summary="Open a session", status=201, answer=SessionInfo, problems=(404, 409, 502)
 )
 async def create_session(call: Call, body: NewSession) -> SessionInfo:
+    return await _create(call, body)
+
+
+@routes.put(
+    "/api/sessions/{session}",
+    scope="drive",
+    summary="The session of an id that the caller chose, opened if there is none",
+    answer=SessionInfo,
+    problems=(404, 409, 502, 504),
+)
+async def ensure_session(call: Call, body: NewSession) -> SessionInfo:
+    """A session that is there gets the mode, the model and the effort of the body; the rest is for a new one."""
+    name = SessionId(call.params["session"])
+    if not await call.api.hub.exists(name):
+        with suppress(SessionExists):  # another caller was first
+            return await _create(call, body, name=name)
+    live = await call.session()
+    if body.mode:
+        await live.set_mode(body.mode)
+    if body.model:
+        await live.set_model(body.model)
+    if body.effort:
+        await live.set_effort(body.effort)
+    return await describe(call, live.id)
+
+
+async def _create(call: Call, body: NewSession, *, name: str = "") -> SessionInfo:
     where = await _choose_place(call, body)
-    name = body.engine or where.engine
-    engine = call.api.engine(name)
-    modes = engine.capabilities().modes
-    if body.mode and modes and body.mode not in modes:
-        raise InvalidValue("mode", body.mode, f"one of {', '.join(modes)}")
+    engine = call.api.engine(body.engine or where.engine)
+    check_known_mode(engine, body.mode)
     spec = SessionSpec(
-        engine=name,
+        engine=engine.name,
         cwd=where.cwd,
         model=body.model,
         mode=body.mode,
@@ -114,8 +141,10 @@ async def create_session(call: Call, body: NewSession) -> SessionInfo:
     )
     token: ResumeToken | None = None
     if body.resume:
-        token = engine.extract_resume(body.resume) or ResumeToken(engine=name, value=EngineSessionId(body.resume))
-    made = await call.api.hub.create(spec, title=body.title, resume=token)
+        token = engine.extract_resume(body.resume) or ResumeToken(
+            engine=engine.name, value=EngineSessionId(body.resume)
+        )
+    made = await call.api.hub.create(spec, title=body.title, resume=token, name=name)
     return await describe(call, made.id)
 
 
@@ -153,11 +182,22 @@ async def get_session(call: Call) -> SessionDetail:
     row = await call.api.store.projections.session(live.id)
     return SessionDetail.of(
         live,
-        modes=can.modes,
+        modes=live.modes,
+        choices=_choices(call, live),
         efforts=can.efforts,
         resume_line=engine.format_resume(resume) if resume is not None else "",
         archived=row is not None and row.archived,
     )
+
+
+def _choices(call: Call, live: Session) -> tuple[ConfigOption, ...]:
+    """What the agent offers; before it has been started, what is known of the engine."""
+    view = live.view()
+    if view.options:
+        return view.options
+    chosen = {"mode": view.mode, "model": view.model, "thought_level": live.spec.effort}
+    known = call.api.choices.read(live.spec.engine).options
+    return choose_options(known, chosen=chosen, modes=live.modes)
 
 
 @routes.delete(
@@ -166,7 +206,7 @@ async def get_session(call: Call) -> SessionDetail:
 async def delete_session(call: Call) -> None:
     live = await call.session()
     gone = await describe(call, live.id)
-    await call.api.hub.delete(live.id)
+    await call.api.hub.delete(live.id, call.principal)
     call.api.attention.tell("SessionDeleted", gone)
 
 

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from footplate.events.ids import EngineSessionId, SessionId, TurnId
-from footplate.events.model import SessionState, WaitingFor
+from footplate.events.model import ConfigOption, SessionState, WaitingFor
 from footplate.events.view import SessionView
 from footplate.runtime.limits import Limits
 from footplate.runtime.session import Session
@@ -27,12 +27,14 @@ class SessionInfo(msgspec.Struct, frozen=True, kw_only=True):
     title: str = ""
     model: str = ""
     mode: str = ""
+    effort: str = ""
     created_at: float | None = None
     updated_at: float = 0.0
     last_seq: int = 0
     attached: bool = False
     turn: TurnId | None = None
     turns: int = 0
+    failed: bool = False
     cost_usd: float | None = None
     open_requests: int = 0
     forked_from: SessionId | None = None
@@ -61,10 +63,11 @@ class SessionDetail(SessionView, frozen=True, kw_only=True):
 
     id: SessionId
     engine_session_id: EngineSessionId | None = None
-    effort: str = ""
     session_limits: Limits = Limits()
     modes: tuple[str, ...] = ()
     efforts: tuple[str, ...] = ()
+    choices: tuple[ConfigOption, ...] = ()
+    """`options` once the agent has told them; before that, what is known of its engine."""
     resume_line: str = ""
     archived: bool = False
 
@@ -73,10 +76,10 @@ class SessionDetail(SessionView, frozen=True, kw_only=True):
         """From a live session."""
         view = session.view()
         shared = {field.name: getattr(view, field.name) for field in msgspec.structs.fields(SessionView)}
+        shared["effort"] = session.spec.effort  # older logs do not have the one that the session was opened with
         return cls(
             id=session.id,
             engine_session_id=view.resume.value if view.resume is not None else None,
-            effort=session.spec.effort,
             session_limits=session.spec.limits,
             **shared,
             **more,  # type: ignore[arg-type]

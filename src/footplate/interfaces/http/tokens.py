@@ -63,10 +63,10 @@ async def list_tokens(call: Call) -> TokenList:
     answer=NewToken,
 )
 async def make_token(call: Call, body: TokenRequest) -> NewToken:
-    issued = await call.api.access.issue(body, by=call.grant)
+    issued = await call.api.access.issue(body, by=call.grant, principal=call.principal)
     return NewToken(token=issued.token, link=f"/ui/#token={issued.token}", info=TokenInfo.of(issued.record))
 
 
 @routes.delete("/api/tokens/{token}", scope="admin", summary="Take a token back", problems=(404,))
 async def revoke_token(call: Call) -> None:
-    await call.api.access.revoke(call.params["token"])
+    await call.api.access.revoke(call.params["token"], principal=call.principal)

@@ -78,6 +78,8 @@ class Connection:
         self.agent = agent
         self.tape = tape
         self.created_at = created_at
+        self.by = self.origin = ""
+        """Who opened it, and from where."""
         self.backend: Backend | None = None
         self._waiting: dict[RpcId, Waiting] = {}
         self._asked: set[RpcId] = set()

@@ -7,13 +7,14 @@ been: sessions are the hub's anyway, and a relayed command is started again.
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Final
 
 import msgspec
 
 from footplate.acp.jsonrpc import Envelope
 from footplate.engines.catalog import engine_names, make_engine
-from footplate.errors import Conflict, EngineNotFound, NotFound, UnknownEngine
+from footplate.errors import Conflict, EngineNotFound, NotFound, UnknownEngine, WrongVersion
 from footplate.events.base import OptionalRaw
 from footplate.runtime.acp.agent import AcpAgent
 from footplate.runtime.acp.client import Manner
@@ -23,14 +24,14 @@ from footplate.runtime.acp.tape import Tape
 from footplate.runtime.hub import Hub
 from footplate.runtime.patience import patiently
 from footplate.runtime.services import Services
+from footplate.store.base import Journal
 from footplate.store.values import Document
 
 DOCUMENTS: Final = "acp-connections"
-FORGOTTEN_S: Final = 7 * 86_400.0
-"""A connection of which nothing was heard for so long is not taken up again."""
-
-
 IDLE_S: Final = 3600.0
+DAY_S: Final = 86_400.0
+FRESH_S: Final = DAY_S / 8
+"""The record of a connection in use is written again when it is older than this: its age tells when it was used."""
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +41,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     agent: str
     created_at: float
     initialize: OptionalRaw = None
+    by: str = ""
+    origin: str = ""
 
 
 class Connections:
@@ -54,13 +57,16 @@ class Connections:
         self.idle_s = IDLE_S
         self._live: dict[str, Connection] = {}
         self._locks: dict[str, asyncio.Lock] = {}
+        self._swept: str | None = None
 
     def agents(self) -> tuple[str, ...]:
         """Everything that can stand behind a connection."""
         return engine_names(self._services.settings)
 
-    async def open(self, name: str, agent: str, *, new: bool = True) -> Connection:
+    async def open(self, name: str, agent: str, *, new: bool = True, by: str = "", origin: str = "") -> Connection:
         """The connection of that name, new or known. Raises `UnknownEngine`, or `Conflict` for another agent.
+
+        `by` and `origin` say who opens it, and from where.
 
         Without `new` one that is not known raises `NotFound`: the answer of a client that has deleted its connection
         meanwhile must not open it again, for nobody would ever delete that one.
@@ -76,7 +82,8 @@ class Connections:
             if agent not in self.agents():
                 raise UnknownEngine(agent, self.agents())
             await self._rest()
-            record = Record(name=name, agent=agent, created_at=self._services.surroundings.time())
+            created_at = self._services.surroundings.time()
+            record = Record(name=name, agent=agent, created_at=created_at, by=by, origin=origin)
             await self._provide(agent)
             made = await self._make(record)
             await self._documents.put(name, msgspec.json.encode(record))
@@ -103,6 +110,8 @@ class Connections:
             agent=connection.agent,
             created_at=connection.created_at,
             initialize=envelope.params,
+            by=connection.by,
+            origin=connection.origin,
         )
         body, limit_s = msgspec.json.encode(record), self._services.surroundings.bounds.store_retry_s
         await patiently(lambda: self._documents.put(connection.name, body, durable=False), limit_s=limit_s)
@@ -131,6 +140,37 @@ class Connections:
             await self._documents.delete(name)
         self._locks.pop(name, None)
         return True
+
+    async def sweep(self) -> bool:
+        """Delete connections that were not used for long, a page at a time. True when there are more.
+
+        A connection in memory was used within `idle_s`, or has an agent process: it stays, and its record is renewed.
+        """
+        await self._rest()
+        page = await self._documents.list(after=self._swept)
+        for document in page.items:
+            if document.key in self._live:
+                await self._renew(document)
+            elif self._is_forgotten(document):
+                await self._delete(document.key)
+        self._swept = page.after
+        if page.after is None:
+            self._locks = {name: lock for name, lock in self._locks.items() if lock.locked() or name in self._live}
+        return page.after is not None
+
+    async def _renew(self, document: Document) -> None:
+        if self._age(document) > FRESH_S:
+            # Only if nobody has changed or deleted it meanwhile: else it is fresh, or must not come back.
+            with suppress(WrongVersion):
+                await self._documents.put(document.key, document.body, expect=document.version, durable=False)
+
+    async def _delete(self, name: str) -> None:
+        async with self._lock(name):
+            document = await self._documents.get(name)
+            if document is None or name in self._live or not self._is_forgotten(document):
+                return  # it was used meanwhile
+            await self._journal(name).delete()
+            await self._documents.delete(name)
 
     def since(self, agent: str) -> float | None:
         """When the oldest live connection to the agent was opened, on the monotonic clock."""
@@ -173,12 +213,19 @@ class Connections:
         return made
 
     def _is_forgotten(self, document: Document) -> bool:
-        return self._services.surroundings.time() - document.time > FORGOTTEN_S
+        """Whether the connection was not used for so long that it is deleted, or as good as."""
+        return self._age(document) > self._services.live.retention.connection_days * DAY_S
+
+    def _age(self, document: Document) -> float:
+        return self._services.surroundings.time() - document.time
+
+    def _journal(self, name: str) -> Journal:
+        return self._services.store.journal(f"acp/{self._door}/{name}")
 
     async def _make(self, record: Record) -> Connection:
-        journal = self._services.store.journal(f"acp/{self._door}/{record.name}")
-        tape = await Tape.open(journal, retry_s=self._services.surroundings.bounds.store_retry_s)
+        tape = await Tape.open(self._journal(record.name), retry_s=self._services.surroundings.bounds.store_retry_s)
         connection = Connection(record.name, record.agent, tape, created_at=record.created_at)
+        connection.by, connection.origin = record.by, record.origin
         connection.backend = self._backend(connection)
         self._live[record.name] = connection
         return connection
@@ -187,7 +234,8 @@ class Connections:
         settings = self._services.settings.acp_agents.get(connection.agent)
         if settings is not None:
             return Relay(connection.agent, settings, self._services, connection.send, connection.lose)
-        return AcpAgent(self._hub, self._services, connection.agent, connection.send, self._manner)
+        manner = msgspec.structs.replace(self._manner, by=connection.by, origin=connection.origin)
+        return AcpAgent(self._hub, self._services, connection.agent, connection.send, manner)
 
 
 def _read(document: Document) -> Record:

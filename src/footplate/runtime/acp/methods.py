@@ -113,6 +113,8 @@ async def _choose(seat: Seat, name: str, value: str) -> None:
     if option is None and (seat.encoder.choices.options or name not in (MODE, MODEL, EFFORT)):
         offered = ", ".join(each.id for each in seat.encoder.choices.options)
         raise InvalidValue("configId", name, f"one of {offered or 'the options that the agent tells'}")
+    if (option.category if option is not None else name) == MODE:
+        seat.session.check_mode(value)
     if known and value not in known:
         raise InvalidValue(name, value, f"one of {', '.join(known)}")
     match option.category if option is not None else name:

@@ -46,16 +46,16 @@ async def make_ready(session: Session, engine: Engine) -> None:
         subscription.close()
 
 
-def offer_of(session: Session, engine: Engine, profile: Profile) -> Offer:
+def offer_of(session: Session, profile: Profile) -> Offer:
     """The choices as they stand; where the agent has told none, the modes that the engine is known to have."""
     view = session.view()
     choices = Choices(profile)
-    choices.learn(view.options or _known_modes(engine, view.mode), mode=view.mode, model=view.model)
+    options = view.options or _known_modes(session.modes, view.mode)
+    choices.learn(options, mode=view.mode, model=view.model, effort=view.effort)
     return Offer(choices.modes(), choices.wire() or None)
 
 
-def _known_modes(engine: Engine, mode: str) -> tuple[ConfigOption, ...]:
-    modes = engine.capabilities().modes
+def _known_modes(modes: tuple[str, ...], mode: str) -> tuple[ConfigOption, ...]:
     if not modes:
         return ()
     values = tuple(ConfigValue(value=each) for each in modes)

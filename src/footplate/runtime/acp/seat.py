@@ -216,7 +216,8 @@ class Seat:
         if request.kind == "question" and isinstance(answer, Deny):
             answer = Decline(message=answer.message)
         try:
-            await self.session.answer(request.id, answer, by=self._manner.surface, surface=self._manner.surface)
+            who = self._manner.principal
+            await self.session.answer(request.id, answer, by=who.by, surface=who.surface, origin=who.origin)
         except (AlreadyAnswered, UnknownRequest) as late:
             log.info("a late answer was dropped: %s", late)
         except FootplateError as problem:

@@ -61,7 +61,7 @@ async def new_session(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
     except BaseException:
         await room.hub.delete(session.id)
         raise
-    offer = offer_of(session, room.engine, room.profile)
+    offer = offer_of(session, room.profile)
     seat = await room.take_seat(session, after=session.view().last_seq, raw=wishes.raw)
     answer = NewSessionResponse(
         session_id=session.id, modes=offer.modes, config_options=offer.options, meta=_left_out(wishes)
@@ -77,7 +77,7 @@ async def load_session(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
     last = session.view().last_seq
     seat = await room.take_seat(session, after=0, replayed=last, name=params.session_id, raw=wishes.raw)
     await seat.settled()
-    offer = offer_of(session, engine, room.profile)
+    offer = offer_of(session, room.profile)
     answer = LoadSessionResponse(modes=offer.modes, config_options=offer.options, meta=_left_out(wishes))
     return Reply(answer, seat.greet)
 
@@ -92,7 +92,7 @@ async def resume_session(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
         await before.settled()
     after = session.view().last_seq
     seat = await room.take_seat(session, after=after, name=params.session_id, raw=wishes.raw)
-    offer = offer_of(session, engine, room.profile)
+    offer = offer_of(session, room.profile)
     answer = ResumeSessionResponse(modes=offer.modes, config_options=offer.options, meta=_left_out(wishes))
     return Reply(answer, seat.greet)
 
@@ -103,7 +103,7 @@ async def fork_session(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
     parent = await find_session(room, params.session_id)
     session = await room.hub.fork(parent.id)
     wishes = await _wish(room, session, room.engine, params)
-    offer = offer_of(session, room.engine, room.profile)
+    offer = offer_of(session, room.profile)
     seat = await room.take_seat(session, after=session.view().last_seq, raw=wishes.raw)
     answer = ForkSessionResponse(
         session_id=session.id, modes=offer.modes, config_options=offer.options, meta=_left_out(wishes)
@@ -142,7 +142,7 @@ async def delete_session(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
     """Remove a session with its log, at once."""
     session = await find_session(room, read_params(envelope, DeleteSessionRequest).session_id)
     await room.leave(session.id)
-    await room.hub.delete(session.id)
+    await room.hub.delete(session.id, room.manner.principal)
     return Reply(DeleteSessionResponse())
 
 
@@ -202,6 +202,7 @@ async def _wish(room: Room, session: Session, engine: Engine, params: Opening) -
     wishes = Wishes(engine, params, room.env)
     spec = wishes.applied(session.spec)
     if spec != session.spec:
+        session.check_mode(spec.mode)
         await session.respec(spec)
     return wishes
 

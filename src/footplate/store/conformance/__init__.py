@@ -13,7 +13,9 @@ Each test opens a store of its own, which must be empty. `clock` is the time tha
 a clock at all: due times of messages, ages of what is kept.
 """
 
+from footplate.store.conformance.audit import AuditConformance
 from footplate.store.conformance.beside import BesideConformance
+from footplate.store.conformance.frames import FrameConformance
 from footplate.store.conformance.index import IndexConformance
 from footplate.store.conformance.logs import LogConformance
 from footplate.store.conformance.queues import QueueConformance
@@ -23,5 +25,13 @@ from footplate.store.conformance.upkeep import UpkeepConformance
 __all__ = ["ManualClock", "StoreConformance"]
 
 
-class StoreConformance(LogConformance, IndexConformance, BesideConformance, QueueConformance, UpkeepConformance):
+class StoreConformance(
+    LogConformance,
+    FrameConformance,
+    IndexConformance,
+    BesideConformance,
+    QueueConformance,
+    UpkeepConformance,
+    AuditConformance,
+):
     """Everything."""

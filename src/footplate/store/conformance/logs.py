@@ -1,4 +1,4 @@
-"""What every store must do: session logs and frames."""
+"""What every store must do: session logs."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from footplate.store.conformance.scene import (
     take,
     within,
 )
-from footplate.store.values import Encoded, Frame, Lease
+from footplate.store.values import Encoded, Lease
 
 
 class LogConformance(Scene):
-    """Appends, reads, tails, epochs, cursors, frames."""
+    """Appends, reads, tails, epochs, cursors."""
 
     async def test_what_was_appended_is_read_back_in_order(self) -> None:
         async with self.make_store(ManualClock()) as store:
@@ -181,23 +181,6 @@ class LogConformance(Scene):
         async with self.make_store(ManualClock()) as store:
             await refused(InvalidValue, store.read(SESSION, -1))
             await refused(InvalidValue, store.read(SESSION, 0, 0))
-
-    async def test_frames_are_kept_beside_the_log(self) -> None:
-        async with self.make_store(ManualClock()) as store:
-            await begin(store, 3)
-            frames = [
-                Frame(seq=1, raw=b'{"a": 1}', time=1.0),
-                Frame(seq=1, raw=b"not json \xff", time=1.5, direction="out"),
-                Frame(seq=2, raw=b"{}", time=2.0),
-                Frame(seq=3, raw=b"[]", time=3.0),
-            ]
-            await store.append_frames(SESSION, frames[:2])
-            await store.append_frames(SESSION, frames[2:])
-            assert await store.read_frames(SESSION) == frames
-            assert await store.read_frames(SESSION, 1) == frames[2:]
-            assert await store.read_frames(SESSION, 0, 1) == frames[:2]
-            assert await store.read_frames(OTHER) == []
-            await refused(WrongEpoch, store.append_frames(OTHER, frames))
 
     async def test_a_closed_store_says_so(self) -> None:
         async with self.make_store(ManualClock()) as store:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from contextlib import aclosing
 
+import msgspec
+
 from footplate.errors import CursorLost, InvalidValue, UnknownSession
 from footplate.events import model as m
 from footplate.store.base import Store
@@ -20,7 +22,14 @@ from footplate.store.conformance.scene import (
     story,
     within,
 )
-from footplate.store.values import Frame, Lease, Retained, RetentionPolicy
+from footplate.store.projection import SessionRow
+from footplate.store.values import SESSION_DOCUMENTS, Lease, Retained, RetentionPolicy
+
+_DELETED = b'"deleted":"%s","cwd":"/project"}' % SESSION.encode()
+
+
+def _record_deletion(row: SessionRow) -> bytes:
+    return msgspec.json.encode({"deleted": row.session, "cwd": row.cwd})
 
 
 class UpkeepConformance(Scene):
@@ -34,33 +43,6 @@ class UpkeepConformance(Scene):
             clock.now += 10**9
             assert await store.retain(RetentionPolicy()) == Retained()
             assert await store.last_seq(SESSION) == 21
-
-    async def test_old_frames_go_in_small_steps_and_the_log_stays(self) -> None:
-        clock = ManualClock()
-        async with self.make_store(clock) as store:
-            await begin(store, 100)
-            frames = [Frame(seq=seq, raw=b"x" * 10, time=clock.now + seq) for seq in range(1, 101)]
-            await store.append_frames(SESSION, frames)
-            policy = RetentionPolicy(frames_age_s=50.0)
-            clock.now += 101 + 20
-            first = await store.retain(policy, 30)
-            assert (first.frames, first.more) == (30, True)
-            steps = [first]
-            while steps[-1].more:
-                steps.append(await store.retain(policy, 30))
-                assert steps[-1].frames <= 30
-            assert sum(step.frames for step in steps) == 70
-            assert await store.read_frames(SESSION) == frames[70:]
-            assert await store.last_seq(SESSION) == 100
-
-    async def test_frames_are_bounded_in_bytes(self) -> None:
-        clock = ManualClock()
-        async with self.make_store(clock) as store:
-            await begin(store, 10)
-            frames = [Frame(seq=seq, raw=b"x" * 10, time=clock.now + seq) for seq in range(1, 11)]
-            await store.append_frames(SESSION, frames)
-            assert (await store.retain(RetentionPolicy(frames_bytes=40))).frames == 6
-            assert await store.read_frames(SESSION) == frames[6:]
 
     async def test_closed_sessions_go_when_they_are_old_enough(self) -> None:
         clock = ManualClock(1_000.0)
@@ -78,11 +60,41 @@ class UpkeepConformance(Scene):
             assert [row.session for row in (await store.projections.sessions()).items] == [OTHER]
             assert (await store.last_seq(SESSION), await store.last_seq(OTHER)) == (0, 5)
 
+    async def test_a_session_that_retention_removes_leaves_an_audit_record(self) -> None:
+        clock = ManualClock(1_000.0)
+        async with self.make_store(clock) as store:
+            await begin(store, 5, session=OTHER)
+            await begin(store)
+            await store.append(SESSION, 1, 0, [*story(), envelope(10, m.SessionClosed())])
+            clock.now += 1_000
+            policy = RetentionPolicy(closed_sessions_age_s=100.0)
+            removed = 0
+            while (step := await store.retain(policy, 2, record=_record_deletion)).more:
+                removed += step.sessions
+            assert removed + step.sessions == 1
+            bodies = [row.body for row in await store.audit.read()]
+            assert [body[-len(_DELETED) :] for body in bodies] == [_DELETED]
+
+    async def test_documents_of_a_session_go_with_it(self) -> None:
+        clock = ManualClock(1_000.0)
+        async with self.make_store(clock) as store:
+            for session in (SESSION, OTHER):
+                await begin(store, 1, session=session)
+                for namespace in SESSION_DOCUMENTS:
+                    await store.documents(namespace).put(session, b"{}")
+            await store.append(OTHER, 1, 1, [envelope(2, m.SessionClosed(), session=OTHER)])
+            await store.documents("others").put(SESSION, b"{}")
+            assert await store.delete_session(SESSION)
+            clock.now += 10_000
+            assert (await store.retain(RetentionPolicy(closed_sessions_age_s=10.0))).sessions == 1
+            for namespace in SESSION_DOCUMENTS:
+                assert (await store.documents(namespace).list()).items == ()
+            assert len((await store.documents("others").list()).items) == 1
+
     async def test_a_deleted_session_is_gone_and_its_id_is_free(self) -> None:
         async with self.make_store(ManualClock()) as store:
             await store.claim(SESSION)
             await store.append(SESSION, 1, 0, story())
-            await store.append_frames(SESSION, [Frame(seq=1, raw=b"x", time=1.0)])
             await begin(store, 2, session=OTHER)
             async with aclosing(store.tail(SESSION, 9)) as tail:
                 waiting = asyncio.create_task(anext(tail))
@@ -90,7 +102,7 @@ class UpkeepConformance(Scene):
                 assert await store.delete_session(SESSION)
                 await refused(CursorLost, within(waiting))
             assert not await store.delete_session(SESSION)
-            assert (await store.read(SESSION), await store.read_frames(SESSION)) == ([], [])
+            assert await store.read(SESSION) == []
             assert await store.projections.session(SESSION) is None
             assert (await store.projections.requests()).items == ()
             assert await store.claim(SESSION) == Lease(SESSION, 1, 0)

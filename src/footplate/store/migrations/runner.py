@@ -14,6 +14,8 @@ from footplate.store.migrations import (
     m0003_journals_gone,
     m0004_unfinished,
     m0005_lists,
+    m0006_audit,
+    m0007_frame_blocks,
 )
 
 APPLICATION_ID = 0x466F_6F74
@@ -26,6 +28,8 @@ MIGRATIONS: tuple[Migration, ...] = (
     m0003_journals_gone.STATEMENTS,
     m0004_unfinished.STATEMENTS,
     m0005_lists.STATEMENTS,
+    m0006_audit.STATEMENTS,
+    m0007_frame_blocks.STATEMENTS,
 )
 """Number n (from 1) makes schema n of schema n - 1. Only ever add to the end."""
 

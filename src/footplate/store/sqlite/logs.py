@@ -1,4 +1,4 @@
-"""Session logs and raw frames in SQL."""
+"""Session logs in SQL."""
 
 from __future__ import annotations
 
@@ -12,15 +12,13 @@ from footplate.store.base import READ_LIMIT
 from footplate.store.entries import check_cursor, check_place
 from footplate.store.projection import Index, SessionRow
 from footplate.store.sqlite.heads import Head, find_last_seq
-from footplate.store.sqlite.rows import insert_rows
+from footplate.store.sqlite.rows import marks
 from footplate.store.sqlite.transaction import Transaction, delete_rows
 from footplate.store.upcast import upcast
-from footplate.store.values import Encoded, Frame, Lease, Stored
+from footplate.store.values import SESSION_DOCUMENTS, Encoded, Lease, Stored
 
 READ_BYTES = 8 * 1024 * 1024
 """A read stops after so many bytes, whatever its limit."""
-
-_FRAMES = "INSERT INTO frames (log, seq, time, direction, total, raw)"
 
 
 # -------------------------------------------------------------------------------------------------- writing
@@ -38,31 +36,23 @@ def claim(tx: Transaction, session: SessionId) -> Lease:
     return Lease(session, head.epoch, head.last_seq)
 
 
-def append(tx: Transaction, session: SessionId, epoch: int, expected_seq: int, entries: Sequence[Encoded]) -> int:
+def append(
+    tx: Transaction,
+    session: SessionId,
+    epoch: int,
+    expected_seq: int,
+    entries: Sequence[Encoded],
+    audit: Sequence[bytes] = (),
+) -> int:
     """Put events on the log's end and fold them into its index."""
     head = tx.heads.get(session)
     if head is None:
         raise WrongEpoch(session, epoch, 0)
     check_place(session, epoch=epoch, expected=expected_seq, head_epoch=head.epoch, head_seq=head.last_seq)
     tx.add_events(head, entries)
+    if audit:
+        tx.add_records(audit)
     return head.last_seq
-
-
-def append_frames(tx: Transaction, session: SessionId, frames: Sequence[Frame]) -> None:
-    """Keep frames of a session that was claimed."""
-    head = tx.heads.get(session)
-    if head is None:
-        raise WrongEpoch(session, 0, 0)
-    total = tx.frames_total
-    if total is None:
-        found = tx.connection.execute("SELECT total FROM frames ORDER BY id DESC LIMIT 1").fetchone()
-        total = int(found[0]) if found else 0
-    rows = []
-    for frame in frames:
-        total += len(frame.raw)
-        rows.append((head.num, frame.seq, frame.time, frame.direction, total, frame.raw))
-    insert_rows(tx.connection, _FRAMES, rows)
-    tx.frames_total = total
 
 
 def hide(tx: Transaction, session: SessionId) -> int | None:
@@ -74,6 +64,10 @@ def hide(tx: Transaction, session: SessionId) -> int | None:
     tx.heads.drop(session)
     tx.connection.execute("UPDATE logs SET session = NULL WHERE num = ?", (head.num,))
     delete_rows(tx.connection, head.num)
+    names = marks(len(SESSION_DOCUMENTS))
+    tx.connection.execute(
+        f"DELETE FROM documents WHERE namespace IN ({names}) AND key = ?", (*SESSION_DOCUMENTS, session)
+    )
     tx.rung.add(head.bell)
     return head.num
 
@@ -128,15 +122,3 @@ def read_log(connection: sqlite3.Connection, num: int, session: SessionId, after
 def is_full(rows: list[Stored]) -> bool:
     """Whether a read of the usual length may have stopped before the end."""
     return len(rows) >= READ_LIMIT or sum(len(row.body) for row in rows) >= READ_BYTES
-
-
-def read_frames(connection: sqlite3.Connection, session: SessionId, after: int, limit: int) -> list[Frame]:
-    """The frames of events after that number, and no event's frames in part."""
-    num, _ = find_log(connection, session)
-    rows = connection.execute(
-        """SELECT seq, time, direction, raw FROM frames WHERE log = ?1 AND seq > ?2 AND seq <= (
-            SELECT max(seq) FROM (SELECT seq FROM frames WHERE log = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3)
-        ) ORDER BY seq, id""",
-        (num, after, limit),
-    )
-    return [Frame(seq=seq, time=time, direction=direction, raw=raw) for seq, time, direction, raw in rows]

@@ -3,33 +3,55 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 
+import msgspec
 from msgspec.structs import replace
 
 from footplate.events.ids import SessionId
+from footplate.store.projection import SessionRow
+from footplate.store.sqlite.heads import load_index
 from footplate.store.sqlite.logs import hide
 from footplate.store.sqlite.rows import marks
 from footplate.store.sqlite.transaction import Transaction
 from footplate.store.values import Retained, RetentionPolicy
 
+RecordDeletion = Callable[[SessionRow], bytes]
 FREE_PAGES = 256
 """Free pages up to here are left for the next writes."""
 JOURNALS = 64
 """So many journals are looked at in one step."""
+ROW_BYTES = 4096
+"""A block of raw lines counts as one row of the budget for each of these."""
 PURGED = "session IS NULL AND epoch >= 0"
 """Which logs are being removed; an unfinished import has no session either, and the epoch -1."""
 
-CLOSED = """SELECT session FROM session_rows CROSS JOIN log_ends USING (log)
+CLOSED = """SELECT session, log FROM session_rows CROSS JOIN log_ends USING (log)
 WHERE archived IN (0, 1) AND state = 'closed' AND updated_at < ?1 AND time < ?1 LIMIT 1"""
 """Which session to remove; `archived` is there for the index, which begins with it."""
+
+
+class Block(msgspec.Struct, frozen=True, gc=False):
+    """A block of raw lines that may be removed."""
+
+    id: int
+    time: float
+    size: int
+    lines: int
+
+    @property
+    def cost(self) -> int:
+        """What removing it takes of the budget: each of its pages is put on the list of free pages."""
+        return 1 + self.size // ROW_BYTES
 
 
 class Step:
     """One step: a budget of rows, spent in turn on whatever may go."""
 
-    def __init__(self, tx: Transaction, budget: int) -> None:
+    def __init__(self, tx: Transaction, budget: int, record: RecordDeletion | None = None) -> None:
         self._tx = tx
         self._left = budget
+        self._record = record
         self.done = Retained()
 
     def run(self, policy: RetentionPolicy) -> Retained:
@@ -67,8 +89,8 @@ class Step:
                 return True
             num = int(found[0])
             events = self._remove("events", "log = ?", num)
-            frames = self._remove("frames", "log = ?", num)
-            self.done = replace(self.done, events=self.done.events + events, frames=self.done.frames + frames)
+            self.done = replace(self.done, events=self.done.events + events)
+            self._remove_blocks(self._blocks("WHERE log = ?", num))
             if self._left > 0:
                 self._tx.connection.execute("DELETE FROM logs WHERE num = ?", (num,))
         return False
@@ -84,20 +106,55 @@ class Step:
             ).fetchone()
             if found is None:
                 return True
-            hide(self._tx, SessionId(found[0]))
+            session, num = SessionId(found[0]), int(found[1])
+            if self._record is not None:
+                self._tx.add_records([self._record(load_index(self._tx.connection, num, session).session)])
+            hide(self._tx, session)
             self._left -= 1
             self.done = replace(self.done, sessions=self.done.sessions + 1)
             self._purge_logs()
         return False
 
     def _cut_frames(self, policy: RetentionPolicy) -> bool:
-        rows = self._tx.connection.execute("SELECT id, time, total FROM frames ORDER BY id LIMIT ?", (self._left,))
-        found = self._tx.connection.execute("SELECT total FROM frames ORDER BY id DESC LIMIT 1").fetchone()
-        total = int(found[0]) if found else 0
-        gone = self._outdated(rows, total, policy.frames_age_s, policy.frames_bytes)
-        removed = self._remove("frames", "id <= ?", gone) if gone else 0
-        self.done = replace(self.done, frames=self.done.frames + removed)
+        """Remove the oldest raw lines of all sessions. A block goes when its last line is too old."""
+        too_old = self._tx.clock() - (policy.frames_age_s or 0.0)
+        size = self._frames_size()
+        blocks: list[Block] = []
+        for block in self._blocks("ORDER BY id"):
+            old = policy.frames_age_s is not None and block.time < too_old
+            excess = policy.frames_bytes is not None and size > policy.frames_bytes
+            if not (old or excess):
+                break
+            blocks.append(block)
+            size -= block.size
+        self._remove_blocks(blocks)
         return self._left > 0
+
+    def _frames_size(self) -> int:
+        if self._tx.frames_size is None:
+            (size,) = self._tx.connection.execute("SELECT coalesce(sum(size), 0) FROM frame_blocks").fetchone()
+            self._tx.frames_size = int(size)
+        return self._tx.frames_size
+
+    def _blocks(self, which: str, *values: int) -> list[Block]:
+        """Blocks of raw lines, as many as the budget allows to remove; a large block counts as several rows."""
+        blocks: list[Block] = []
+        cost = 0
+        query = f"SELECT id, time, size, last - first + 1 FROM frame_blocks {which}"
+        for row in self._tx.connection.execute(query, values):
+            if cost >= self._left:
+                break
+            blocks.append(block := Block(*row))
+            cost += block.cost
+        return blocks
+
+    def _remove_blocks(self, blocks: list[Block]) -> None:
+        for block in blocks:
+            self._tx.connection.execute("DELETE FROM frame_blocks WHERE id = ?", (block.id,))
+            self._left -= block.cost
+            self.done = replace(self.done, frames=self.done.frames + block.lines)
+            if self._tx.frames_size is not None:
+                self._tx.frames_size -= block.size
 
     def _cut_journals(self, policy: RetentionPolicy) -> bool:
         """Look at some journals, and at the next ones in the next step."""
@@ -165,15 +222,16 @@ class Step:
         (free,) = self._tx.connection.execute("PRAGMA freelist_count").fetchone()
         spare = int(free) - FREE_PAGES
         pages = max(0, min(spare, self._left))
-        if pages:
-            self._tx.connection.execute(f"PRAGMA incremental_vacuum({pages})").fetchall()
-            self.done = replace(self.done, pages=pages)
+        for _ in range(pages):
+            # However many are asked for, Python steps the statement once, and each step frees one page.
+            self._tx.connection.execute("PRAGMA incremental_vacuum(1)")
+        self.done = replace(self.done, pages=pages)
         return spare <= pages
 
 
-def retain(tx: Transaction, policy: RetentionPolicy, budget: int) -> Retained:
+def retain(tx: Transaction, policy: RetentionPolicy, budget: int, record: RecordDeletion | None = None) -> Retained:
     """One step of retention."""
-    return Step(tx, budget).run(policy)
+    return Step(tx, budget, record).run(policy)
 
 
 def purge(tx: Transaction, budget: int) -> bool:

@@ -19,10 +19,12 @@ from footplate.store.base import BUDGET, LIST_LIMIT, READ_LIMIT, Lines
 from footplate.store.bells import Bells, session_bell
 from footplate.store.entries import check_limit, check_range, prepare_entries
 from footplate.store.follow import follow
+from footplate.store.frames import check_lines, check_query
 from footplate.store.migrations.runner import copy_database
 from footplate.store.paging import make_page
-from footplate.store.projection import Folding
-from footplate.store.sqlite import imports, index, logs, retention
+from footplate.store.projection import Folding, SessionRow
+from footplate.store.sqlite import frames, imports, index, logs, retention
+from footplate.store.sqlite.audit import SqliteAudit
 from footplate.store.sqlite.check import find_damage, find_damage_quickly
 from footplate.store.sqlite.documents import SqliteDocuments
 from footplate.store.sqlite.faults import repeat_fault, translate_fault
@@ -35,11 +37,24 @@ from footplate.store.sqlite.upkeep import Upkeep
 from footplate.store.sqlite.writer import Writer
 from footplate.store.transfer import Reader, each, write_line, write_title
 from footplate.store.upcast import upcast
-from footplate.store.values import Encoded, Frame, JournalRow, Lease, Page, Retained, RetentionPolicy, Stored
+from footplate.store.values import (
+    Encoded,
+    FramePage,
+    FrameQuery,
+    JournalRow,
+    Lease,
+    Page,
+    RawLines,
+    Retained,
+    RetentionPolicy,
+    Stored,
+)
 from footplate.tasks import spawn
 
 READERS = 2
 IMPORT_CHUNK = 500
+PACK_HERE = 128 * 1024
+"""Raw lines up to this size are compressed on the loop: half a millisecond, little more than the way to a thread."""
 
 
 class SqliteStore:
@@ -59,6 +74,7 @@ class SqliteStore:
         self._probes = Readers(file, 1)
         self._tails = Tails(self._readers, self._bells)
         self._closing: asyncio.Task[None] | None = None
+        self.audit = SqliteAudit(self._writer, self._readers, self._bells)
         self.projections = index.SqliteProjections(self._readers, self._searchers, has_index=file.has_search)
         self._upkeep = Upkeep(self._writer, has_index=file.has_search)
         self._writer.on_fault = self._upkeep.wake
@@ -124,12 +140,15 @@ class SqliteStore:
         events: Sequence[Envelope | Encoded],
         *,
         durable: bool = False,
+        audit: Sequence[bytes] = (),
     ) -> int:
         """Add events, all or none, after the one numbered `expected_seq`; the number of the last."""
         entries = prepare_entries(session, epoch, expected_seq, events)
-        size = sum([len(entry.body) for entry in entries])
+        size = sum([len(entry.body) for entry in entries]) + sum(map(len, audit))
         self._upkeep.wake()
-        return await self._writer.write(logs.append, session, epoch, expected_seq, entries, durable=durable, size=size)
+        return await self._writer.write(
+            logs.append, session, epoch, expected_seq, entries, audit, durable=durable, size=size
+        )
 
     async def sync(self) -> None:
         """Return when everything that was written before is safe from a power cut."""
@@ -156,14 +175,18 @@ class SqliteStore:
         """The number of the last event; 0 when there is none."""
         return await self._readers.read(logs.last_seq, session)
 
-    async def append_frames(self, session: SessionId, frames: Sequence[Frame]) -> None:
-        """Keep raw frames of a session that was claimed."""
-        await self._writer.write(logs.append_frames, session, frames)
+    async def append_frames(self, session: SessionId, chunks: Sequence[RawLines]) -> int:
+        """Store raw lines; the number of the last."""
+        check_lines(chunks)
+        small = sum(len(chunk.lines) for chunk in chunks) <= PACK_HERE
+        blocks = frames.pack_all(chunks) if small else await asyncio.to_thread(frames.pack_all, chunks)
+        size = sum(len(block.body) for block in blocks)
+        return await self._writer.write(frames.append, session, blocks, size=size)
 
-    async def read_frames(self, session: SessionId, after: int = 0, limit: int = READ_LIMIT) -> list[Frame]:
-        """The frames kept for events after that number."""
-        check_range(after, limit)
-        return await self._readers.read(logs.read_frames, session, after, limit)
+    async def read_frames(self, session: SessionId, query: FrameQuery) -> FramePage:
+        """A page of raw lines."""
+        check_query(query)
+        return await self._readers.read(frames.read, session, query)
 
     # -------------------------------------------------------------------------------------------- beside
 
@@ -202,11 +225,13 @@ class SqliteStore:
         folding = await self._slow.read(lambda connection: index.fold_log(connection, num, Folding(session)))
         return await self._writer.write(index.replace_rows, num, folding)
 
-    async def retain(self, policy: RetentionPolicy, budget: int = BUDGET) -> Retained:
+    async def retain(
+        self, policy: RetentionPolicy, budget: int = BUDGET, *, record: Callable[[SessionRow], bytes] | None = None
+    ) -> Retained:
         """One step of retention."""
         check_limit(budget)
         self._upkeep.wake()
-        return await self._writer.write(retention.retain, policy, budget)
+        return await self._writer.write(retention.retain, policy, budget, record)
 
     async def delete_session(self, session: SessionId) -> bool:
         """Remove a session with its log, frames and rows."""

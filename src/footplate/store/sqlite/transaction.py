@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from footplate.events.model import SCHEMA_VERSION, Envelope
-from footplate.store.bells import journal_bell
+from footplate.store.bells import AUDIT_BELL, journal_bell
+from footplate.store.chain import AuditHead, link
 from footplate.store.projection import LISTED, RequestRow, SessionRow, fold, search_text
 from footplate.store.sqlite.heads import Head, Heads
 from footplate.store.sqlite.rows import Value, insert_rows, insert_values
@@ -17,6 +18,7 @@ from footplate.store.values import Encoded
 # An insert that fails undoes the whole group, and so SQLite need not be ready to undo it alone.
 ENTRIES = "INSERT OR ROLLBACK INTO entries (journal, number, time, total, body)"
 EVENTS = "INSERT OR ROLLBACK INTO events (log, seq, epoch, version, body)"
+RECORDS = "INSERT OR ROLLBACK INTO audit (number, time, hash, body)"
 ENDS = "REPLACE INTO log_ends (log, epoch, seq, time)"
 SESSIONS = """INSERT INTO session_rows
  (log, session, state, engine, engine_session, cwd, open_requests, unfinished, updated_at, text, row)"""
@@ -43,7 +45,10 @@ class Transaction:
         self.clock = clock
         self.heads = Heads(connection)
         self.journals: dict[str, JournalHead] = {}
-        self.frames_total: int | None = None
+        self._audit: AuditHead | None = None
+        self._records: list[Value] = []
+        self.frames_size: int | None = None
+        """The bytes of all blocks of raw lines; None until retention needs it."""
         self.rung: set[str] = set()
         self.swept_journal = 0
         self._entries: list[Value] = []
@@ -93,8 +98,28 @@ class Transaction:
             self._entries += (head.num, head.last, now, head.total, body)
         self.rung.add(head.bell)
 
+    def audit_head(self) -> AuditHead:
+        """The newest record of the audit log, of this group too."""
+        if self._audit is None:
+            self._audit = find_audit_head(self.connection)
+        return self._audit
+
+    def add_records(self, records: Sequence[bytes]) -> AuditHead:
+        """Put records on the end of the audit log; the newest."""
+        head, now = self.audit_head(), self.clock()
+        for record in records:
+            row = link(head, record)
+            head = row.head
+            self._records += (row.number, now, row.hash, row.body)
+        self._audit = head
+        self.rung.add(AUDIT_BELL)
+        return head
+
     def flush(self) -> None:
         """Write what was gathered; an order that looks at events, rows or entries itself calls this first."""
+        if self._records:
+            insert_values(self.connection, RECORDS, 4, self._records)
+            self._records.clear()
         if self._entries:
             insert_values(self.connection, ENTRIES, 5, self._entries)
             self._entries.clear()
@@ -130,6 +155,7 @@ class Transaction:
             self.connection.executemany(_MOVE, moved)
 
     def _forget(self) -> None:
+        self._records.clear()
         self._entries.clear()
         self._events.clear()
         self._ends.clear()
@@ -148,7 +174,8 @@ class Transaction:
         self.rung.clear()
         self.heads.clear()
         self.journals.clear()
-        self.frames_total = None
+        self._audit = None
+        self.frames_size = None
         if self.connection.in_transaction:
             self.connection.execute("ROLLBACK")
 
@@ -168,6 +195,12 @@ class JournalHead:
         self.num = num
         self.last = last
         self.total = total
+
+
+def find_audit_head(connection: sqlite3.Connection) -> AuditHead:
+    """The newest record of the audit log."""
+    found = connection.execute("SELECT number, hash FROM audit ORDER BY number DESC LIMIT 1").fetchone()
+    return AuditHead(number=found[0], hash=found[1]) if found else AuditHead()
 
 
 def _identity(row: SessionRow) -> tuple[str | None, ...]:

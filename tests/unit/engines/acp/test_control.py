@@ -10,6 +10,7 @@ from footplate.engines.base import Options
 from footplate.errors import InvalidValue, UnsupportedOption
 from footplate.events.commands import AnswerRequest, Interrupt
 from footplate.events.ids import RequestId, ToolCallId
+from footplate.events.inputs import split_input
 from footplate.events.model import (
     Denial,
     Notice,
@@ -22,7 +23,7 @@ from footplate.events.model import (
     Unparsed,
 )
 from footplate.events.requests import Allow, Answer, Choose, Decline, Deny, Reply, Request, RequestOption
-from footplate.events.tools import Choice, CommandDetail, Question, QuestionDetail
+from footplate.events.tools import Choice, CommandDetail, FileChange, FileChangeDetail, Question, QuestionDetail
 from tests.unit.engines.acp.playing import Json, Play, assert_clean, call, progress, say
 
 R1 = RequestId("turn-1.r1:5")
@@ -41,6 +42,7 @@ REQUEST = Request(
     title="ls",
     tool="Bash",
     call=C1,
+    detail=CommandDetail(command="ls"),
     options=(
         RequestOption(id="forever", label="Always", kind="allow_always"),
         RequestOption(id="yes", label="Yes", kind="allow_once"),
@@ -78,6 +80,27 @@ def test_a_permission_may_be_the_first_sight_of_its_call() -> None:
         ToolStarted(call=C1, name="Bash", kind="command", title="ls", detail=CommandDetail(command="ls")),
         RequestOpened(request=REQUEST),
     ]
+
+
+def test_a_permission_carries_what_the_agent_shows_only_as_content() -> None:
+    play = in_turn()
+    long = "x = 1\n" * 9000
+    diff = {"type": "diff", "path": "/w/a", "oldText": None, "newText": long}
+    words = {"type": "content", "content": {"type": "text", "text": "It replaces the settings."}}
+    ask(play, kind="other", title="Update", content=[diff, words])
+    opened = play.events[-1]
+    assert isinstance(opened, RequestOpened)
+    assert opened.request.detail == FileChangeDetail(changes=(FileChange(path="/w/a", kind="add", new_text=long),))
+    assert opened.request.description == "It replaces the settings."
+    assert opened.request.input is None
+
+
+def test_a_permission_under_a_title_of_the_model_carries_the_command() -> None:
+    play = in_turn()
+    ask(play, title="List files", rawInput={"command": "touch x && echo gone"})
+    opened = play.events[-1]
+    assert isinstance(opened, RequestOpened)
+    assert (opened.request.title, split_input(opened.request).command) == ("List files", "touch x && echo gone")
 
 
 def test_an_answer_goes_to_the_agent_and_is_applied_when_the_call_goes_on() -> None:

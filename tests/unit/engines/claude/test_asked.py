@@ -60,6 +60,7 @@ def test_a_permission_that_is_refused_is_a_denied_call() -> None:
                 description="run",
                 blocked_path="/workspace/q",
                 input=raw({"command": "touch q && echo made", "description": "run"}),
+                detail=CommandDetail(command="touch q && echo made", cwd="/workspace", description="run"),
             )
         ),
         RequestAnswered(request=RequestId("id-2"), answer=Deny(), by="tester"),
@@ -114,6 +115,7 @@ def test_an_answer_that_the_cli_cannot_use_is_rejected_in_its_words() -> None:
                 description="run",
                 blocked_path="/workspace/q",
                 input=raw({"command": "touch q && echo made", "description": "run"}),
+                detail=CommandDetail(command="touch q && echo made", cwd="/workspace", description="run"),
             )
         ),
         RequestAnswered(request=RequestId("id-2"), answer=Allow(), by="tester"),
@@ -320,6 +322,7 @@ def test_a_plan_comes_with_its_text_its_file_and_what_it_wants_to_be_allowed() -
                 description="a.txt",
                 reason_type="mode",
                 input=raw({"file_path": "/workspace/a.txt", "content": "x"}),
+                detail=FileChangeDetail(changes=(FileChange(path="/workspace/a.txt", new_text="x"),)),
             )
         ),
         RequestAnswered(request=RequestId("id-2"), answer=Allow(), by="tester"),
@@ -393,6 +396,7 @@ def test_a_plan_comes_with_its_text_its_file_and_what_it_wants_to_be_allowed() -
                 call=ToolCallId("call-4"),
                 description="a.txt",
                 input=raw({"file_path": "/workspace/a.txt", "content": "x"}),
+                detail=FileChangeDetail(changes=(FileChange(path="/workspace/a.txt", new_text="x"),)),
             )
         ),
         RequestAnswered(request=RequestId("id-4"), answer=Allow(), by="tester"),
@@ -437,6 +441,7 @@ def test_an_interrupt_withdraws_the_request() -> None:
                 description="run",
                 blocked_path="/workspace/q",
                 input=raw({"command": "touch q", "description": "run"}),
+                detail=CommandDetail(command="touch q", cwd="/workspace", description="run"),
             )
         ),
         RequestAnswered(request=RequestId("id-2"), answer=Allow(), by="tester"),
@@ -495,6 +500,7 @@ def test_a_request_that_nobody_can_answer_any_more_is_withdrawn() -> None:
                 description="run",
                 blocked_path="/workspace/q",
                 input=raw({"command": "touch q", "description": "run"}),
+                detail=CommandDetail(command="touch q", cwd="/workspace", description="run"),
             )
         ),
         RequestWithdrawn(request=RequestId("id-2"), reason="the agent went on without an answer"),

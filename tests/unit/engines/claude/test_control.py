@@ -24,6 +24,7 @@ from footplate.events.requests import (
     RequestOption,
     Suggestion,
 )
+from footplate.events.tools import CommandDetail
 from tests.unit.engines.claude.playing import raw
 
 PROMPT = PromptId("3f1f1f3e-0000-4000-8000-000000000001")
@@ -56,6 +57,7 @@ def test_a_permission_shows_what_runs_and_every_way_to_answer() -> None:
             tool="Bash",
             call=ToolCallId("t-1"),
             input=raw(INPUT),
+            detail=CommandDetail(command="touch q", cwd="/project"),
             options=(
                 RequestOption(id="allow", label="Allow once", kind="allow_once", means=Allow()),
                 RequestOption(

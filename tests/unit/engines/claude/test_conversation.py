@@ -7,7 +7,8 @@ import json
 import pytest
 
 from footplate.engines.base import Exit, Options
-from footplate.engines.claude.conversation import ClaudeConversation, clears
+from footplate.engines.claude.conversation import ClaudeConversation
+from footplate.engines.claude.prompts import clears
 from footplate.errors import InvalidValue, UnsupportedOption
 from footplate.events import commands as c
 from footplate.events.commands import Command

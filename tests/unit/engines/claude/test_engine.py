@@ -48,8 +48,13 @@ async def test_the_version_is_asked_with_nothing_of_the_machine(tmp_path: Path) 
 
 
 async def test_a_missing_program_is_told_with_the_install_command(tmp_path: Path) -> None:
-    with pytest.raises(EngineNotFound, match=r"npm install -g @anthropic-ai/claude-code.*run `claude` once to log in"):
+    with pytest.raises(EngineNotFound) as caught:
         await ClaudeEngine().locate({"PATH": str(tmp_path)})
+    assert str(caught.value) == (
+        "claude: 'claude' was not found; run `footplate agents install claude`, "
+        "`curl -fsSL https://claude.ai/install.sh | bash`, `brew install --cask claude-code` or "
+        "`npm install -g @anthropic-ai/claude-code`, then run `claude` once to log in"
+    )
 
 
 async def test_a_program_that_cannot_run_says_why(tmp_path: Path) -> None:

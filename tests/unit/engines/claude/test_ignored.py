@@ -5,6 +5,7 @@ from __future__ import annotations
 from footplate.engines.claude.ignored import IGNORED
 from footplate.engines.claude.system_lines import SILENT
 from footplate.engines.claude.translate import CONTROL, Translator
+from footplate.events.ids import EngineSessionId
 from tests.unit.engines.claude.playing import VERSIONS, feed, play, recording, scenarios
 
 BY_HAND: tuple[object, ...] = (
@@ -38,6 +39,9 @@ def test_every_kind_in_the_table_can_happen_and_has_a_reason() -> None:
     translator = Translator()
     feed(translator, *BY_HAND)
     seen |= set(translator.ignored)
+    stranger = Translator(resume=EngineSessionId("wanted"))
+    feed(stranger, {"type": "system", "subtype": "init", "session_id": "other"}, {"type": "keep_alive"})
+    seen |= set(stranger.ignored)
     for version in VERSIONS:
         for scenario in scenarios(version):
             translator = Translator()

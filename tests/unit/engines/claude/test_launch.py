@@ -95,6 +95,12 @@ def test_every_option_has_its_flag_and_its_place() -> None:
     ]
 
 
+def test_an_effort_that_is_a_number_is_a_budget_and_one_that_the_cli_would_ignore_is_refused() -> None:
+    assert argv(Options(cwd="/w", effort="8000", asks=True))[-2:] == ["--max-thinking-tokens", "8000"]
+    with pytest.raises(InvalidValue, match="banana"):
+        argv(Options(cwd="/w", effort="banana"))
+
+
 def test_the_settings_fill_in_what_is_not_asked_for() -> None:
     settings = ClaudeSettings(
         model="haiku", permission_mode="acceptEdits", allowed_tools=(), dangerously_skip_permissions=True
@@ -174,7 +180,10 @@ def test_permissions_are_not_skipped_as_root_unless_a_sandbox_is_assumed(setting
     root, options = Facts(root=True), Options(cwd="/w")
     with pytest.raises(EngineRefused, match="root"):
         build_launch(options, NEW, {}, settings, root)
+    with pytest.raises(EngineRefused, match="root"):
+        build_launch(options, NEW, {"IS_SANDBOX": "true"}, settings, root)
     assert build_launch(options, NEW, {"IS_SANDBOX": "1"}, settings, root).argv
+    assert build_launch(options, NEW, {"CLAUDE_CODE_BUBBLEWRAP": "1"}, settings, root).argv
     assert build_launch(options, NEW, {}, settings, Facts()).argv
 
 

@@ -8,6 +8,7 @@ from footplate.engines.claude.outcomes import OUTPUT_LIMIT, Ending, complete_det
 from footplate.engines.claude.todos import Todos
 from footplate.engines.claude.wire import Block
 from footplate.events.content import ImageBlock, TextBlock
+from footplate.events.diffs import count_changes, diff_lines
 from footplate.events.tools import (
     CommandDetail,
     FileChange,
@@ -85,6 +86,17 @@ def test_a_long_output_is_summed_up_by_its_head_and_tail_and_stands_whole_in_the
     assert isinstance(detail, CommandDetail)
     assert (detail.truncated, detail.output.endswith("the end"), len(detail.output)) == (True, True, OUTPUT_LIMIT + 3)
     assert ended.content == (TextBlock(text=text),)
+
+
+def test_the_patch_of_a_change_is_whole_and_counts_every_line() -> None:
+    hunks = [
+        {**HUNK, "oldStart": at * 100, "newStart": at * 100, "lines": ["-" + "o" * 900, *["+" + "n" * 900] * 3]}
+        for at in range(1, 60)
+    ]
+    before = FileChangeDetail(changes=(FileChange(path="/a"),))
+    after = complete_detail(before, ending("ok", {"filePath": "/a", "structuredPatch": hunks}))
+    assert isinstance(after, FileChangeDetail)
+    assert count_changes(diff_lines(after.changes[0])) == (3 * 59, 59)
 
 
 def test_pictures_are_content() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from footplate.engines.claude.resume import extract_resume, format_resume, is_resume_line
+from footplate.engines.claude.resume import RESUME
 from footplate.events.base import ResumeToken
 from footplate.events.ids import EngineSessionId
 
@@ -16,14 +16,16 @@ TOKEN = ResumeToken(engine="claude", value=EngineSessionId("abc-123"))
     [
         "claude --resume abc-123",
         "`claude --resume abc-123`",
+        "`claude --resume abc-123",
+        "claude --resume abc-123`",
         "  CLAUDE -R abc-123  ",
         "claude -r abc-123\r",
         "claude --resume=abc-123",
     ],
 )
 def test_a_resume_line_is_found_however_it_is_written(line: str) -> None:
-    assert is_resume_line(line)
-    assert extract_resume(f"Done.\n{line}\nBye.") == TOKEN
+    assert RESUME.is_line(line)
+    assert RESUME.extract(f"Done.\n{line}\nBye.") == TOKEN
 
 
 @pytest.mark.parametrize(
@@ -33,19 +35,18 @@ def test_a_resume_line_is_found_however_it_is_written(line: str) -> None:
         "claude --resume abc-123 please",
         "claude --resume",
         "claude --resume --dangerous",
-        "`claude --resume abc-123",
         "codex resume abc-123",
         "",
     ],
 )
 def test_other_lines_are_none(line: str) -> None:
-    assert not is_resume_line(line)
-    assert extract_resume(line) is None
+    assert not RESUME.is_line(line)
+    assert RESUME.extract(line) is None
 
 
 def test_the_last_line_wins() -> None:
-    assert extract_resume("claude --resume one\n\n`claude -r abc-123`\n") == TOKEN
+    assert RESUME.extract("claude --resume one\n\n`claude -r abc-123`\n") == TOKEN
 
 
 def test_what_is_written_is_found_again() -> None:
-    assert extract_resume(format_resume(TOKEN)) == TOKEN
+    assert RESUME.extract(RESUME.format(TOKEN)) == TOKEN

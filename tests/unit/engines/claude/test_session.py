@@ -6,6 +6,7 @@ import pytest
 
 from footplate.engines.base import Exit
 from footplate.engines.claude.translate import Translator
+from footplate.engines.standing import Standing
 from footplate.events.base import ResumeToken
 from footplate.events.ids import EngineSessionId, PromptId, ToolCallId, TurnId
 from footplate.events.model import (
@@ -17,6 +18,7 @@ from footplate.events.model import (
     Event,
     LimitReached,
     McpServerStatus,
+    Message,
     ModeChanged,
     ModelChanged,
     Notice,
@@ -27,10 +29,13 @@ from footplate.events.model import (
     TurnEnded,
     TurnStarted,
 )
-from tests.unit.engines.claude.playing import feed
+from footplate.events.reduce import fold
+from footplate.events.view import NoticeItem, ToolItem
+from tests.unit.engines.claude.playing import VERSIONS, feed, play, recording
+from tests.unit.events.log import Log
 
 OLD, NEW = EngineSessionId("old"), EngineSessionId("new")
-INIT = {
+INIT: dict[str, object] = {
     "type": "system",
     "subtype": "init",
     "session_id": OLD,
@@ -45,7 +50,18 @@ INIT = {
     "agents": ["Explore"],
     "mcp_servers": [{"name": "lab", "status": "connected"}],
 }
-RESULT = {"type": "result", "subtype": "success", "is_error": False, "result": "ok", "session_id": OLD}
+RESULT: dict[str, object] = {
+    "type": "result",
+    "subtype": "success",
+    "is_error": False,
+    "result": "ok",
+    "session_id": OLD,
+}
+SAID: dict[str, object] = {
+    "type": "assistant",
+    "session_id": OLD,
+    "message": {"id": "m1", "model": "opus", "content": [{"type": "text", "text": "words"}]},
+}
 
 
 def system(subtype: str, **fields: object) -> dict[str, object]:
@@ -112,11 +128,58 @@ def test_what_was_asked_for_is_the_reason(fork: bool, reason: str, session: str)
 
 def test_another_session_than_the_one_asked_for_fails_the_turn_and_names_both() -> None:
     text = "asked to resume session wanted, but the agent answers as session old"
-    events = feed(Translator(resume=EngineSessionId("wanted")), INIT, RESULT)
-    assert Notice(level="error", text=text, code="session_id_mismatch") in events
-    ended = events[-1]
+    translator = Translator(resume=EngineSessionId("wanted"))
+    assert feed(translator, INIT, SAID, RESULT) == [
+        Notice(level="error", text=text, code="session_id_mismatch"),
+        TurnStarted(turn=TurnId("turn-1")),
+    ]
+    assert translator.mismatch == text
+    assert translator.finish(Exit(signal=9)) == [
+        TurnEnded(turn=TurnId("turn-1"), ok=False, error=text, error_kind="session_id_mismatch", stop_reason="lost"),
+        EngineDetached(reason=text, signal=9),
+    ]
+
+
+MOVED = "asked to resume session old, but the agent answers as session new"
+
+
+@pytest.mark.parametrize("line", ["init", "assistant", "result"])
+def test_a_resumed_session_that_becomes_another_one_without_a_clear_is_a_mismatch(line: str) -> None:
+    translator = Translator(resume=OLD)
+    lines = {"init": INIT, "assistant": SAID, "result": RESULT}
+    feed(translator, INIT, RESULT, INIT)
+    events = feed(translator, {**lines[line], "session_id": NEW}, SAID, RESULT)
+    assert events[0] == Notice(level="error", text=MOVED, code="session_id_mismatch")
+    events += translator.finish(Exit(signal=9))
+    (ended,) = [event for event in events if isinstance(event, TurnEnded)]
+    assert (ended.ok, ended.error, ended.error_kind) == (False, MOVED, "session_id_mismatch")
+    assert ended.resume == ResumeToken(engine="claude", value=OLD)
+    assert not [event for event in events if isinstance(event, EngineAttached | Message)]
+
+
+def test_a_new_session_that_becomes_another_one_without_a_clear_is_a_mismatch() -> None:
+    translator = Translator()
+    feed(translator, INIT, RESULT)
+    (notice, _) = feed(translator, {**INIT, "session_id": NEW})
+    assert isinstance(notice, Notice)
+    assert notice.text == "the conversation is session old, but the agent answers as session new"
+
+
+def test_an_error_keeps_its_words_whatever_session_its_result_names() -> None:
+    translator = Translator(resume=OLD)
+    feed(translator, INIT)
+    failed = {**RESULT, "session_id": NEW, "is_error": True, "result": "No conversation found"}
+    ended = feed(translator, failed)[-1]
     assert isinstance(ended, TurnEnded)
-    assert (ended.ok, ended.error, ended.error_kind) == (False, text, "session_id_mismatch")
+    assert (ended.error, translator.mismatch) == ("No conversation found", "")
+
+
+def test_a_clear_that_was_sent_before_the_service_was_killed_is_no_mismatch() -> None:
+    translator = Translator(resume=OLD)
+    translator.take_over(Standing(living=True, waiting=(PromptId("p"),), commands=("/clear",)))
+    attached = feed(translator, {**INIT, "session_id": NEW})[0]
+    assert isinstance(attached, EngineAttached)
+    assert (attached.engine_session_id, attached.reason) == (NEW, "cleared")
 
 
 def test_a_turn_that_was_promised_and_never_came_is_told_as_lost() -> None:
@@ -140,6 +203,22 @@ def test_a_reason_from_outside_is_told_with_the_exit_code() -> None:
     lost = translator.finish(Exit(code=143, reason="the memory limit was reached"))[0]
     assert isinstance(lost, TurnEnded)
     assert lost.error == "claude ended before the turn did: the memory limit was reached (exit code 143)"
+
+
+@pytest.mark.parametrize(
+    ("ending", "error"),
+    [
+        (Exit(code=3, reason="exit code 3"), "claude ended before the turn did: exit code 3"),
+        (Exit(signal=9, reason="killed by SIGKILL"), "claude ended before the turn did: killed by SIGKILL"),
+        (Exit(signal=9, reason="out of memory"), "claude ended before the turn did: out of memory (signal 9)"),
+    ],
+)
+def test_an_exit_status_that_the_reason_contains_is_not_repeated(ending: Exit, error: str) -> None:
+    translator = Translator()
+    feed(translator, INIT)
+    lost = translator.finish(ending)[0]
+    assert isinstance(lost, TurnEnded)
+    assert lost.error == error
 
 
 def test_a_prompt_that_is_cancelled_while_it_waits_is_withdrawn() -> None:
@@ -226,6 +305,35 @@ def test_remarks_are_told_as_what_they_are(line: dict[str, object], told: Event)
     assert feed(Translator(), line) == [told]
 
 
+@pytest.mark.parametrize(
+    ("fields", "calls"),
+    [
+        ({"preceding_tool_use_ids": ["a", "b", "a"]}, ("a", "b")),
+        ({"preceding_tool_use_ids": ["of an earlier process"]}, ("of an earlier process",)),
+        ({}, ("b",)),
+        ({"preceding_tool_use_ids": []}, ("b",)),
+        ({"preceding_tool_use_ids": [7]}, ("b",)),
+    ],
+)
+def test_a_summary_is_about_the_calls_it_names_else_about_the_latest(
+    fields: dict[str, object], calls: tuple[str, ...]
+) -> None:
+    tools = [{"type": "tool_use", "id": name, "name": "Bash", "input": {"command": "ls"}} for name in ("a", "b")]
+    begun = {"type": "assistant", "session_id": OLD, "message": {"id": "m", "content": tools}}
+    ended = {"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "b", "content": "x"}]}}
+    summary = {"type": "tool_use_summary", "summary": "Listed files", **fields}
+    told = feed(Translator(), INIT, begun, ended, summary)[-1]
+    named = tuple(map(ToolCallId, calls))
+    assert told == Notice(level="info", text="Listed files", code="tool_use_summary", calls=named)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_recorded_summaries_are_the_notes_of_their_calls(version: str) -> None:
+    view = fold(Log(play(Translator(), recording(version, "tool_use_summary"))).envelopes)
+    assert {item.note for item in view.items if isinstance(item, ToolItem)} == {"ok"}
+    assert not any(isinstance(item, NoticeItem) for item in view.items)
+
+
 def test_a_remark_without_a_shape_of_its_own_is_a_notice_with_the_whole_line() -> None:
     [notice] = feed(Translator(), system("informational", content="Model declined", level="warning"))
     assert isinstance(notice, Notice)
@@ -281,10 +389,18 @@ def test_the_figures_of_a_turn_are_its_own_and_the_report_is_untouched() -> None
     )
 
 
-def test_the_answer_is_the_whole_last_message_when_the_result_is_only_its_beginning() -> None:
+def test_the_answer_is_the_result_also_where_the_last_message_continues_after_it() -> None:
     words = [{"type": "text", "text": text} for text in ("One. ", "Two.")]
     lines = [{"type": "assistant", "session_id": OLD, "message": {"id": "m", "content": [each]}} for each in words]
     ended = feed(Translator(), INIT, *lines, {**RESULT, "result": "One. "})[-1]
+    assert isinstance(ended, TurnEnded)
+    assert ended.answer == "One. "
+
+
+def test_without_a_result_text_the_answer_is_the_whole_last_message() -> None:
+    words = [{"type": "text", "text": text} for text in ("One. ", "Two.")]
+    lines = [{"type": "assistant", "session_id": OLD, "message": {"id": "m", "content": [each]}} for each in words]
+    ended = feed(Translator(), INIT, *lines, {**RESULT, "result": ""})[-1]
     assert isinstance(ended, TurnEnded)
     assert ended.answer == "One. Two."
 
@@ -293,6 +409,12 @@ def test_the_answer_is_the_whole_last_message_when_the_result_is_only_its_beginn
     ("fields", "stop", "error"),
     [
         ({"subtype": "error_max_turns", "errors": ["Reached 1"]}, "max_turns", "Reached 1"),
+        ({"subtype": "error", "error": "Credit balance is too low"}, "error", "Credit balance is too low"),
+        ({"subtype": "error", "error": "No key.", "result": "Partial."}, "error", "No key."),
+        ({"subtype": "error", "errors": ["No key."], "error": "No key."}, "error", "No key."),
+        ({"subtype": "error", "errors": ["No key."], "error": "Bad host."}, "error", "No key.; Bad host."),
+        ({"subtype": "error", "error": "[ede_diagnostic] y", "result": "Partial."}, "error", "Partial."),
+        ({"subtype": "error", "error": {"odd": 1}, "result": "Partial."}, "error", "Partial."),
         ({"subtype": "error_during_execution", "terminal_reason": "aborted_tools"}, "interrupted", "interrupted"),
         ({"subtype": "success", "result": "Refused.", "stop_reason": "refusal"}, "refusal", "Refused."),
         ({"subtype": "success", "stop_reason": "max_tokens", "result": "Cut."}, "max_tokens", "Cut."),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec import Raw
 
-from footplate.engines.claude.toolbox import TEXT_LIMIT, TITLE_LIMIT, describe_call, relative_to
+from footplate.engines.claude.toolbox import TITLE_LIMIT, describe_call, relative_to
 from footplate.events.tools import (
     Choice,
     CommandDetail,
@@ -146,10 +146,16 @@ def test_a_field_of_the_wrong_type_costs_only_itself() -> None:
     assert described.detail == ReadDetail(path="/project/a")
 
 
-def test_long_titles_and_texts_are_bounded() -> None:
+def test_long_titles_are_bounded() -> None:
     assert len(describe_call("Bash", raw({"command": "x" * 9999}), CWD).title) == TITLE_LIMIT
-    written = describe_call("Write", raw({"file_path": "a", "content": "x" * TEXT_LIMIT}), CWD)
-    assert written.detail == FileChangeDetail(changes=(FileChange(path="a"),))
+
+
+def test_the_texts_of_a_change_are_whole_however_long() -> None:
+    old, new = "o" * 40_000, "n" * 5_000_000
+    written = describe_call("Write", raw({"file_path": "a", "content": new}), CWD)
+    assert written.detail == FileChangeDetail(changes=(FileChange(path="a", new_text=new),))
+    edited = describe_call("Edit", raw({"file_path": "a", "old_string": old, "new_string": new}), CWD)
+    assert edited.detail == FileChangeDetail(changes=(FileChange(path="a", old_text=old, new_text=new),))
 
 
 @pytest.mark.parametrize(

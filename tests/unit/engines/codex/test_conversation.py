@@ -10,12 +10,14 @@ import pytest
 
 from footplate.engines.base import Exit, Installed, Options
 from footplate.engines.codex.conversation import AppServerConversation
+from footplate.engines.codex.diffs import read_hunks
 from footplate.engines.declared import Declared
 from footplate.errors import EngineGone, InvalidValue, UnsupportedOption
 from footplate.events.base import ResumeToken
 from footplate.events.commands import Interrupt, Rename, SetEffort, SetMode, SetModel, WithdrawPrompt
 from footplate.events.content import TextBlock
 from footplate.events.ids import EngineSessionId, MessageId, PromptId, ToolCallId
+from footplate.events.inputs import split_input
 from footplate.events.model import (
     CompactionEnded,
     CompactionStarted,
@@ -228,11 +230,22 @@ def test_the_mode_in_force_is_named_by_what_the_thread_was_opened_with(
     ("fork", "method", "reason"), [(False, "thread/resume", "resumed"), (True, "thread/fork", "forked")]
 )
 def test_an_old_thread_is_taken_up_or_copied(fork: bool, method: str, reason: str) -> None:
-    play = Play(Options(cwd="/w", resume=EngineSessionId("t-0"), fork=fork))
+    resume = "t-0" if fork else THREAD
+    play = Play(Options(cwd="/w", resume=EngineSessionId(resume), fork=fork))
     play.open()
-    assert play.last(method)["params"] == {"threadId": "t-0", "excludeTurns": True, "cwd": "/w"}
+    assert play.last(method)["params"] == {"threadId": resume, "excludeTurns": True, "cwd": "/w"}
     attached = next(event for event in play.events if isinstance(event, EngineAttached))
     assert attached.reason == reason
+
+
+def test_another_thread_than_the_one_asked_for_fails_every_prompt_and_is_not_attached() -> None:
+    play = Play(Options(cwd="/w", resume=EngineSessionId("wanted")))
+    play.prompt()
+    play.open()
+    assert not [event for event in play.events if isinstance(event, EngineAttached)]
+    ended = next(event for event in play.events if isinstance(event, TurnEnded))
+    text = f"asked to resume session wanted, but the agent answers as session {THREAD}"
+    assert (ended.ok, ended.error, ended.error_kind) == (False, text, "session_id_mismatch")
 
 
 def test_without_a_thread_every_prompt_fails_with_the_reason() -> None:
@@ -545,6 +558,69 @@ def test_a_change_of_files_can_be_allowed_for_the_session() -> None:
     assert opened.request.reason == "outside"
     play.reply(opened.request.id, Allow(scope="session"))
     assert play.frames[-1]["result"] == {"decision": "acceptForSession"}
+
+
+def test_a_request_for_a_change_of_files_carries_the_whole_change() -> None:
+    play = Play()
+    play.start()
+    long = "".join(f"line {number}\n" for number in range(5000))
+    changes = [
+        {"path": "/w/new", "kind": {"type": "add"}, "diff": long},
+        {"path": "/w/old", "kind": {"type": "update", "move_path": None}, "diff": "@@ -1 +1 @@\n-a\x0cb\n+c\u2028d\n"},
+    ]
+    play.tell("item/started", item={"type": "fileChange", "id": "c1", "changes": changes})
+    [opened] = play.ask(0, "item/fileChange/requestApproval", itemId="c1", reason=None)
+    assert isinstance(opened, RequestOpened)
+    hunk = Hunk(old_start=1, old_lines=1, new_start=1, new_lines=1, lines=("-a\x0cb", "+c\u2028d"))
+    assert opened.request.detail == FileChangeDetail(
+        changes=(FileChange(path="/w/new", kind="add", new_text=long), FileChange(path="/w/old", hunks=(hunk,)))
+    )
+    assert opened.request.input is not None
+    told = msgspec.json.decode(opened.request.input)
+    assert [(each["path"], each["diff"]) for each in told["changes"]] == [
+        (each["path"], each["diff"]) for each in changes
+    ]
+    assert split_input(opened.request).fields == ()
+
+
+def test_a_patch_that_changes_before_it_is_asked_for_is_asked_for_as_it_is_then() -> None:
+    play = Play()
+    play.start()
+    first, second = ({"path": "/w/a", "kind": {"type": "add"}, "diff": text} for text in ("harmless\n", "evil\n"))
+    play.tell("item/started", item={"type": "fileChange", "id": "c1", "changes": [first]})
+    play.tell("item/fileChange/patchUpdated", itemId="c1", changes=[second])
+    [opened] = play.ask(0, "item/fileChange/requestApproval", itemId="c1")
+    assert isinstance(opened, RequestOpened)
+    assert opened.request.detail == FileChangeDetail(changes=(FileChange(path="/w/a", kind="add", new_text="evil\n"),))
+    assert b"evil" in bytes(opened.request.input or b"")
+
+
+def test_lines_of_a_diff_that_are_in_no_hunk_are_kept() -> None:
+    assert read_hunks("no head\n+x\n") == (
+        Hunk(old_start=0, old_lines=0, new_start=0, new_lines=0, lines=("no head", "+x")),
+    )
+    assert read_hunks("") == ()
+    (hunk,) = read_hunks("@@ -1 +1 @@\n-a\n+b\n\\ No newline at end of file")
+    assert hunk.lines == ("-a", "+b", "\\ No newline at end of file")
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        ("/bin/bash -lc 'echo hi > out.txt; cat out.txt'", "echo hi > out.txt; cat out.txt"),
+        ("bash -c 'cd /etc && cat passwd'", "cd /etc && cat passwd"),
+        ("/tmp/evil/bash -lc ls", "/tmp/evil/bash -lc ls"),
+        ("bash -lc ls extra", "bash -lc ls extra"),
+        ("rm -rf /", "rm -rf /"),
+        ("echo 'unclosed", "echo 'unclosed"),
+    ],
+)
+def test_a_command_is_shown_as_it_runs_and_not_as_codex_reads_it(command: str, shown: str) -> None:
+    play = Play()
+    opened = asked(play, command=command, commandActions=[{"type": "read", "command": "cat passwd"}])
+    assert opened.request.title == shown
+    assert opened.request.detail == CommandDetail(command=shown)
+    assert msgspec.json.decode(opened.request.input or b"") == {"command": shown, "cwd": ""}
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,9 @@ async def test_an_agent_of_a_registry_is_installed_used_and_removed(tmp_path: Pa
         assert (states["mock"]["installed"], states["mock"]["origin"]) == (True, "in process")
         assert states["claude"]["missing"][0] == {
             "what": "not installed",
-            "advice": "run `footplate agents install claude`",
+            "advice": "run `footplate agents install claude`, `curl -fsSL https://claude.ai/install.sh | bash`, "
+            "`brew install --cask claude-code` or `npm install -g @anthropic-ai/claude-code`, "
+            "then run `claude` once to log in",
         }
         assert "agent 2" in listed["problems"][0]
         unknown = await client.post("/v1/acp/t?agent=tiny", json=HELLO)

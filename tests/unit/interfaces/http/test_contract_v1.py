@@ -276,6 +276,9 @@ async def test_the_server_tells_about_itself(client: httpx.AsyncClient, served: 
     models = await get(client, "/api/models")
     (fast,) = [each for each in models["models"] if each["model"] == "mock-fast"]
     assert (fast["engine"], fast["label"], fast["source"]) == ("mock", "Mock, fast", "built-in list")
+    limits = {each["model"]: (each["context_tokens"], each["output_tokens"]) for each in models["models"]}
+    assert limits["opus"] == limits["claude-opus-5-5"] == (1_000_000, 128_000)
+    assert limits["claude-opus-4-1-20250805"] == (200_000, 32_000)
     doctor = await get(client, "/api/doctor")
     assert doctor["ok"] is True
     await post(client, "/api/sessions", 201, engine="mock", cwd=str(served.work))

@@ -7,8 +7,10 @@ import json
 from pathlib import Path
 
 import httpx
+import msgspec
 import pytest
 
+from footplate.runtime.spec import SPECS, SessionSpec
 from footplate.store.memory import MemoryStore
 from tests.unit.interfaces.http.reading import Json, get, post, run_turn, stream
 from tests.unit.interfaces.http.served import Served, serve
@@ -273,7 +275,7 @@ async def test_mode_model_effort_limits_title_and_archive_are_set_and_seen(
     renamed = await post(client, f"/api/sessions/{session}/title", title="second")
     assert renamed["title"] == "second"
     view = await get(client, f"/api/sessions/{session}")
-    assert (view["mode"], view["model"], view["effort"], view["title"]) == ("plan", "mock-fast", "high", "second")
+    assert (view["mode"], view["model"], view["effort"], view["title"]) == ("plan", "mock-fast", "low", "second")
     assert view["session_limits"]["turns"] == 2
     await post(client, f"/api/sessions/{session}/archive")
     assert (await get(client, "/api/sessions"))["sessions"] == []
@@ -328,7 +330,6 @@ async def test_what_is_asked_about_a_session_is_answered_or_refused_clearly(
     assert "used" in (await get(client, f"/api/sessions/{session}/context"))["meter"]
     assert "commands" in await get(client, f"/api/sessions/{session}/commands")
     assert (await get(client, f"/api/sessions/{session}/rules")) == {"operator": [], "session": []}
-    assert (await get(client, f"/api/sessions/{session}/frames"))["after"] == 0
     assert (await get(client, f"/api/sessions/{session}/diff")) == {"changes": []}
     refused = await get(client, f"/api/sessions/{session}/suggest", 400, q="a")
     assert refused["type"] == "urn:sandbox-agent:error:unsupported_option"
@@ -410,3 +411,84 @@ async def test_a_session_that_is_put_aside_or_deleted_is_news(client: httpx.Asyn
         assert (await client.delete(f"/api/sessions/{session}")).status_code == 204
         told = await news.until(lambda each: each.data.get("event") == "SessionDeleted")
         assert told[-1].data["session"] == session
+
+
+async def test_the_effort_of_a_session_is_shown_wherever_its_model_is(
+    client: httpx.AsyncClient, served: Served
+) -> None:
+    made = await post(client, "/api/sessions", 201, engine="mock", cwd=str(served.work), effort="high")
+    path = f"/api/sessions/{made['id']}"
+    assert made["effort"] == "high"
+    assert (await get(client, path))["effort"] == "high"
+    await post(client, f"{path}/effort", 204, effort="low")
+    assert (await get(client, path))["effort"] == "low"
+    assert [each["effort"] for each in (await get(client, "/api/sessions"))["sessions"]] == ["low"]
+    page = await get(client, f"{path}/events", follow=0)
+    assert page["events"][-1]["event"] == {"type": "EffortChanged", "effort": "low"}
+    refused = await client.post(f"{path}/effort", json={"effort": "banana"})
+    assert (refused.status_code, "one of low, high" in refused.json()["detail"]) == (400, True)
+    body = {"engine": "mock", "cwd": str(served.work), "effort": "banana"}
+    assert (await client.post("/api/sessions", json=body)).status_code == 400
+    assert (await get(client, path))["effort"] == "low"
+
+
+# --------------------------------------------------------------------------------------------- chosen ids
+
+
+async def test_a_session_of_a_chosen_id_is_opened_once_whoever_asks(served: Served, client: httpx.AsyncClient) -> None:
+    body = {"engine": "mock", "cwd": str(served.work), "title": "nightly"}
+    answers = await asyncio.gather(*(client.put("/api/sessions/job-7", json=body) for _ in range(8)))
+    assert [(each.status_code, each.json()["id"]) for each in answers] == [(200, "job-7")] * 8
+    assert [row["id"] for row in (await get(client, "/api/sessions"))["sessions"]] == ["job-7"]
+    changed = await client.put("/api/sessions/job-7", json={"mode": "plan", "model": "mock-fast", "title": "other"})
+    assert (changed.status_code, changed.json()["title"]) == (200, "nightly")
+    view = await get(client, "/api/sessions/job-7")
+    assert (view["mode"], view["model"]) == ("plan", "mock-fast")
+    assert (await run_turn(client, "job-7", "hello"))[-1].data["event"]["answer"] == "mock: hello"
+
+
+@pytest.mark.parametrize("name", ["a b", ".hidden", "-x", "x" * 65, "a%2Fb"])
+async def test_an_id_that_cannot_be_one_is_refused_with_what_can(
+    served: Served, client: httpx.AsyncClient, name: str
+) -> None:
+    answer = await client.put(f"/api/sessions/{name}", json={"engine": "mock", "cwd": str(served.work)})
+    assert answer.status_code == 400
+    assert "cannot be used; expected 1 to 64 letters, digits" in answer.json()["detail"]
+    assert (await get(client, "/api/sessions"))["sessions"] == []
+
+
+async def test_an_id_is_free_again_once_its_session_is_deleted(served: Served, client: httpx.AsyncClient) -> None:
+    body = {"engine": "mock", "cwd": str(served.work)}
+    await client.put("/api/sessions/job-7", json=body)
+    await run_turn(client, "job-7", "hello")
+    gone, made = await asyncio.gather(
+        client.delete("/api/sessions/job-7"), client.put("/api/sessions/job-7", json=body)
+    )
+    assert (gone.status_code, made.status_code) == (204, 200)
+    fresh = await client.put("/api/sessions/job-7", json=body)
+    assert (fresh.json()["id"], fresh.json()["turns"]) == ("job-7", 0)
+
+
+async def test_what_a_service_that_died_left_of_a_session_does_not_keep_its_id(
+    served: Served, client: httpx.AsyncClient
+) -> None:
+    spec = msgspec.json.encode(SessionSpec(engine="mock", cwd="/gone"))
+    await served.api.store.documents(SPECS).put("job-7", spec)
+    made = await client.put("/api/sessions/job-7", json={"engine": "mock", "cwd": str(served.work)})
+    assert (made.status_code, made.json()["cwd"]) == (200, str(served.work))
+
+
+async def test_choices_of_a_session_are_known_before_its_agent_is_started(
+    served: Served, client: httpx.AsyncClient
+) -> None:
+    made = await post(client, "/api/sessions", 201, engine="mock", cwd=str(served.work), mode="plan", effort="high")
+    view = await get(client, f"/api/sessions/{made['id']}")
+    assert view["options"] == []
+    assert {each["category"]: each["value"] for each in view["choices"]} == {
+        "model": "mock",
+        "mode": "plan",
+        "thought_level": "high",
+    }
+    await run_turn(client, made["id"], "hello")
+    view = await get(client, f"/api/sessions/{made['id']}")
+    assert view["choices"] == view["options"] != []

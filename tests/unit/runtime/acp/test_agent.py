@@ -229,6 +229,7 @@ async def test_options_are_set_by_their_ids(hub: Hub, services: Services, tmp_pa
         assert {each["id"]: each["currentValue"] for each in told["configOptions"]}["model"] == "mock-fast"
         told = await client.call("session/set_config_option", sessionId=session, configId="thought_level", value="high")
         assert {each["id"]: each["currentValue"] for each in told["configOptions"]}["thought_level"] == "high"
+        assert (await hub.get(SessionId(session))).view().effort == "high"
         await client.call("session/set_model", sessionId=session, modelId="mock")
         for config, value in (("nonsense", "x"), ("model", "gpt")):
             with pytest.raises(RpcFailed) as refused:

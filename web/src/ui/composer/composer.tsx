@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { api } from "../../api/client";
+import { api, newKey } from "../../api/client";
 import type { PromptBody } from "../../api/types";
 import { onKey } from "../../state/keys";
 import { drafts, promptHistory } from "../../state/preferences";
@@ -188,9 +188,4 @@ export function Composer({ session }: { session: OpenSession }): JSX.Element {
       </form>
     </div>
   );
-}
-
-function newKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return `web-${[...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }

@@ -24,7 +24,7 @@ function valuesOf(options: readonly ConfigOption[], ...names: string[]): Choice[
 export function Switches({ session }: { session: OpenSession }): JSX.Element {
   void session.frame.value;
   const { facts } = session.draft;
-  const { modes, efforts, effort } = session.choices.value;
+  const { modes, efforts } = session.choices.value;
   const engine = engineNamed(facts.engine);
   const options = facts.options.length ? facts.options : (engine?.choices ?? []);
   const setMode = (mode: string): void => void attempt(api.setMode(session.id, mode));
@@ -39,14 +39,6 @@ export function Switches({ session }: { session: OpenSession }): JSX.Element {
       }),
     [],
   );
-  const setEffort = async (value: string): Promise<void> => {
-    try {
-      await api.setEffort(session.id, value);
-      session.choices.value = { ...session.choices.value, effort: value };
-    } catch (problem) {
-      await attempt(Promise.reject(problem));
-    }
-  };
   const modeNames = valuesOf(options, "mode");
   const shownModes = modes.length ? modes.map((mode) => modeNames.find((each) => each.value === mode) ?? { value: mode, label: mode }) : modeNames;
   const shownEfforts = efforts.length ? efforts.map((value) => ({ value, label: value })) : valuesOf(options, "effort", "thought_level");
@@ -54,7 +46,7 @@ export function Switches({ session }: { session: OpenSession }): JSX.Element {
     <>
       <Switch label={words.mode} value={facts.mode} choices={shownModes} set={setMode} />
       <Switch label={words.model} value={facts.model} choices={valuesOf(options, "model")} set={(model) => void attempt(api.setModel(session.id, model))} />
-      <Switch label={words.effort} value={effort} choices={shownEfforts} set={(value) => void setEffort(value)} />
+      <Switch label={words.effort} value={facts.effort} choices={shownEfforts} set={(effort) => void attempt(api.setEffort(session.id, effort))} />
     </>
   );
 }

@@ -1,7 +1,7 @@
 // What people and agents say: messages, thoughts, commands of a person, notices, the ends of turns.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { api } from "../../api/client";
+import { api, newKey } from "../../api/client";
 import type * as t from "../../api/types";
 import { confirmThat } from "../../state/overlay";
 import { showThinking } from "../../state/preferences";
@@ -12,6 +12,7 @@ import { copyText } from "../clipboard";
 import { formatClock, formatTokens } from "../format";
 import { Icon, type IconName } from "../icons";
 import { MenuButton } from "../menu";
+import { showHidden } from "../visible";
 import { Blocks } from "./blocks";
 import { LiveMarkdown, Markdown } from "./markdown";
 import { Output } from "./output";
@@ -162,12 +163,47 @@ export function RewindLine({ item }: { item: t.RewindItem }): JSX.Element {
   );
 }
 
-export function TurnLine({ turn }: { turn: t.TurnView }): JSX.Element {
-  const stopped = turn.stop_reason === "interrupted";
+/** A message that its agent has not repeated: it is on its way, or the agent never got it. */
+export function SentPrompt({ prompt, lost }: { prompt: t.QueuedPrompt; lost: boolean }): JSX.Element {
   return (
-    <div class={`notice ${stopped ? "info" : "error"}`} role={stopped ? undefined : "alert"}>
+    <article class="said you" aria-label={words.you}>
+      <div class="bubble">
+        <Blocks blocks={prompt.content} plain />
+      </div>
+      <div class="said-foot">
+        <time>{formatClock(prompt.at)}</time>
+        {lost ? <span>{words.notDelivered}</span> : null}
+      </div>
+    </article>
+  );
+}
+
+interface TurnLineProps {
+  turn: t.TurnView;
+  session: OpenSession;
+  /** No turn came after it. */
+  last: boolean;
+}
+
+export function TurnLine({ turn, session, last }: TurnLineProps): JSX.Element {
+  const [sending, setSending] = useState(false);
+  const stopped = turn.stop_reason === "interrupted";
+  const again = async (): Promise<void> => {
+    setSending(true);
+    const content = turn.unconfirmed.flatMap((prompt) => prompt.content);
+    await attempt(api.prompt(session.id, { content, mode: "queue", idempotency_key: newKey() }));
+    setSending(false);
+  };
+  return (
+    <div class={`notice turn-end ${stopped ? "info" : "error"}`} role={stopped ? undefined : "alert"}>
       <Icon name={stopped ? "stop" : "warning"} size={14} />
-      <span>{stopped ? words.interrupted : words.turnFailed(turn.error)}</span>
+      <span class="verbatim">{stopped ? words.interrupted : words.turnFailed(showHidden(turn.error))}</span>
+      {last && turn.unconfirmed.length ? (
+        <button type="button" class="button small" disabled={sending} onClick={() => void again()}>
+          <Icon name="refresh" size={14} />
+          {words.tryAgain}
+        </button>
+      ) : null}
     </div>
   );
 }

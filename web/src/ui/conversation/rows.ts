@@ -1,12 +1,13 @@
 // The lines of a conversation, made from a session's items: top level only, with what is still being written.
-import type { Item, LivePart, RequestView, TurnView } from "../../api/types";
+import type { Item, LivePart, QueuedPrompt, RequestView, TurnView } from "../../api/types";
 import type { Draft } from "../../state/draft";
 import type { OpenSession } from "../../state/session";
 
 export type Row =
   | { readonly kind: "item"; readonly key: string; readonly item: Item; readonly live: readonly LivePart[] }
   | { readonly kind: "live"; readonly key: string; readonly live: readonly LivePart[] }
-  | { readonly kind: "turn"; readonly key: string; readonly turn: TurnView }
+  | { readonly kind: "turn"; readonly key: string; readonly turn: TurnView; readonly last: boolean }
+  | { readonly kind: "prompt"; readonly key: string; readonly prompt: QueuedPrompt; readonly lost: boolean }
   | { readonly kind: "request"; readonly key: string; readonly held: RequestView };
 
 const NONE: readonly LivePart[] = [];
@@ -42,17 +43,27 @@ function settled(session: OpenSession): Row[] {
   const turns = ended(draft);
   if (known && known.draft === draft && known.version === draft.itemsVersion && known.turns === turns) return known.rows;
   const rows: Row[] = [];
+  const told = new Set(draft.items.filter(isTop).map((item) => item.turn));
+  const latest = [...draft.turns.keys()].at(-1);
+  // A turn that failed before its first item has nothing but what was asked and how it ended.
+  const bare = [...draft.turns.values()].filter((turn) => turn.ok === false && !told.has(turn.id));
   let last: string | null = null;
-  const endTurn = (id: string | null): void => {
-    const turn = id === null ? undefined : draft.turns.get(id);
-    if (turn?.ok === false) rows.push({ kind: "turn", key: `turn:${turn.id}`, turn });
+  const endTurn = (turn: TurnView | undefined): void => {
+    if (turn?.ok !== false) return;
+    rows.push(...promptRows(turn));
+    rows.push({ kind: "turn", key: `turn:${turn.id}`, turn, last: turn.id === latest });
+  };
+  const turnOf = (id: string | null): TurnView | undefined => (id === null ? undefined : draft.turns.get(id));
+  const endBare = (until: number): void => {
+    while (bare[0] && bare[0].started_at <= until) endTurn(bare.shift());
   };
   for (const item of draft.items) {
     if (!isTop(item)) continue;
     if (item.turn !== last) {
-      endTurn(last);
+      endTurn(turnOf(last));
       last = item.turn;
     }
+    endBare(item.at);
     let row = rowOfItem.get(item);
     if (!row) {
       row = { kind: "item", key: keyOf(item), item, live: NONE };
@@ -60,9 +71,14 @@ function settled(session: OpenSession): Row[] {
     }
     rows.push(row);
   }
-  endTurn(last);
+  endTurn(turnOf(last));
+  endBare(Infinity);
   settledRows.set(session, { draft, version: draft.itemsVersion, turns, rows });
   return rows;
+}
+
+function promptRows(turn: TurnView): Row[] {
+  return turn.unconfirmed.map((prompt) => ({ kind: "prompt", key: `prompt:${prompt.id}`, prompt, lost: turn.ok === false }));
 }
 
 function itemType(part: LivePart): "message" | "thought" | "tool" {
@@ -82,8 +98,10 @@ export function rowsOf(session: OpenSession): readonly Row[] {
     else live.set(key, [part]);
   }
   const loose = looseRequests(draft);
-  if (!live.size && !loose.length) return base;
-  const rows = base.slice();
+  const running = draft.facts.turn === null ? undefined : draft.turns.get(draft.facts.turn);
+  const sent = running ? promptRows(running) : [];
+  if (!live.size && !loose.length && !sent.length) return base;
+  const rows = [...base, ...sent];
   const from = Math.max(0, rows.length - 400); // what is being written is near the end
   for (let place = from; place < rows.length; place += 1) {
     const row = rows[place];

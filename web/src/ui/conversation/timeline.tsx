@@ -11,7 +11,7 @@ import { Icon } from "../icons";
 import { askedOf } from "../requests/asked";
 import { RequestCard } from "../requests/request_card";
 import { Find } from "./find";
-import { AgentMessage, AgentThought, CommandLine, CompactionLine, NoticeLine, RewindLine, TurnLine, UserMessage } from "./messages";
+import { AgentMessage, AgentThought, CommandLine, CompactionLine, NoticeLine, RewindLine, SentPrompt, TurnLine, UserMessage } from "./messages";
 import { type Row, rowsOf } from "./rows";
 import { ToolCard, requestOf } from "./tool_card";
 import { type ListHandle, VirtualList } from "./virtual_list";
@@ -73,7 +73,9 @@ const RowView = memo(
   function RowView({ row, session, held }: RowProps): JSX.Element | null {
     switch (row.kind) {
       case "turn":
-        return <TurnLine turn={row.turn} />;
+        return <TurnLine turn={row.turn} session={session} last={row.last} />;
+      case "prompt":
+        return <SentPrompt prompt={row.prompt} lost={row.lost} />;
       case "request":
         return <RequestCard asked={askedOf(row.held, session.id)} modes={session.choices.value.modes} />;
       case "live":
@@ -107,6 +109,7 @@ const RowView = memo(
 function sameRow(one: Row, other: Row): boolean {
   if (one === other) return true;
   if (one.kind === "item" && other.kind === "item") return one.item === other.item && one.live.length === 0 && other.live.length === 0;
-  if (one.kind === "turn" && other.kind === "turn") return one.turn === other.turn;
+  if (one.kind === "turn" && other.kind === "turn") return one.turn === other.turn && one.last === other.last;
+  if (one.kind === "prompt" && other.kind === "prompt") return one.prompt === other.prompt && one.lost === other.lost;
   return one.kind === "request" && other.kind === "request" && one.held === other.held;
 }

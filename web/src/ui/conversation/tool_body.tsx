@@ -5,6 +5,7 @@ import type * as t from "../../api/types";
 import type { OpenSession } from "../../state/session";
 import { texts } from "../../texts";
 import { PlanList } from "../plan_list";
+import { showHidden } from "../visible";
 import { Blocks } from "./blocks";
 import { DiffView } from "./diff_view";
 import { Markdown } from "./markdown";
@@ -42,12 +43,12 @@ function Details({ item, live, session }: BodyProps): JSX.Element {
     case "command":
       return (
         <>
-          {detail.description ? <p class="hint">{detail.description}</p> : null}
+          {detail.description ? <p class="hint">{showHidden(detail.description)}</p> : null}
           <pre class="command-line" tabIndex={0}>
             <span class="prompt" aria-hidden="true">
               ${" "}
             </span>
-            {detail.command}
+            {showHidden(detail.command)}
           </pre>
           {output ? <Output text={output} /> : <Result item={item} text={detail.output} />}
           {detail.truncated ? <p class="hint">{words.truncated}</p> : null}
@@ -66,7 +67,7 @@ function Details({ item, live, session }: BodyProps): JSX.Element {
       return (
         <>
           <p class="path">
-            {detail.path} {detail.offset ? <span class="hint">{words.line(detail.offset)}</span> : null}
+            {showHidden(detail.path)} {detail.offset ? <span class="hint">{words.line(detail.offset)}</span> : null}
           </p>
           <Blocks blocks={item.content} />
         </>
@@ -75,7 +76,7 @@ function Details({ item, live, session }: BodyProps): JSX.Element {
       return (
         <>
           <p>
-            <code>{detail.pattern}</code> {detail.path ? <span class="hint">{detail.path}</span> : null}
+            <code>{showHidden(detail.pattern)}</code> {detail.path ? <span class="hint">{showHidden(detail.path)}</span> : null}
           </p>
           <Blocks blocks={item.content} />
         </>
@@ -83,7 +84,7 @@ function Details({ item, live, session }: BodyProps): JSX.Element {
     case "web":
       return (
         <>
-          <p class="path">{detail.query || detail.url}</p>
+          <p class="path">{showHidden(detail.query || detail.url || "")}</p>
           <Blocks blocks={item.content} />
         </>
       );
@@ -92,14 +93,14 @@ function Details({ item, live, session }: BodyProps): JSX.Element {
     case "todo":
       return <PlanList entries={detail.entries ?? []} />;
     case "plan":
-      return detail.plan ? <Markdown text={detail.plan} /> : <Blocks blocks={item.content} />;
+      return detail.plan ? <Markdown text={showHidden(detail.plan)} /> : <Blocks blocks={item.content} />;
     case "question":
       return (
         <dl class="answers">
           {detail.questions?.map((question) => (
             <div key={question.text}>
-              <dt>{question.text}</dt>
-              <dd>{detail.answers?.[question.text] ?? ""}</dd>
+              <dt>{showHidden(question.text)}</dt>
+              <dd>{showHidden(detail.answers?.[question.text] ?? "")}</dd>
             </div>
           ))}
         </dl>
@@ -121,7 +122,7 @@ function Plain({ item, output }: { item: t.ToolItem; output: string }): JSX.Elem
       {item.input === null ? null : (
         <details>
           <summary>{words.input}</summary>
-          <pre tabIndex={0}>{JSON.stringify(item.input, null, 2)}</pre>
+          <pre tabIndex={0}>{showHidden(JSON.stringify(item.input, null, 2))}</pre>
         </details>
       )}
       {output ? <Output text={output} /> : <Blocks blocks={item.content} />}
@@ -146,7 +147,7 @@ function Nested({ item, detail, session }: NestedProps): JSX.Element {
       {detail?.prompt ? (
         <details>
           <summary>{words.prompt}</summary>
-          <Markdown text={detail.prompt} />
+          <Markdown text={showHidden(detail.prompt)} />
         </details>
       ) : null}
       {item.plan.length ? <PlanList entries={item.plan} /> : null}

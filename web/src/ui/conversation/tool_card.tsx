@@ -10,6 +10,7 @@ import { Icon, type IconName } from "../icons";
 import { RequestCard } from "../requests/request_card";
 import { askedOf } from "../requests/asked";
 import { RequestOutcome } from "../requests/outcome";
+import { showLine } from "../visible";
 import { ToolBody } from "./tool_body";
 
 const ICONS: Record<t.ToolItem["kind"], IconName> = {
@@ -47,14 +48,14 @@ export function requestOf(session: OpenSession, call: string): t.RequestView | u
 export function ToolCard({ item, live, session, held }: ToolCardProps): JSX.Element {
   const asks = held?.state === "open";
   const [open, setOpen] = useState<boolean | null>(null);
-  const shown = open ?? (OPEN_AT_FIRST.has(item.kind) || item.status === "failed");
+  const shown = asks || (open ?? (OPEN_AT_FIRST.has(item.kind) || item.status === "failed"));
   const running = item.status === "running";
   const title = titleOf(item, useContext(Folder));
   return (
     <section class={`card ${item.kind}`} data-status={item.status} data-asks={asks} aria-label={`${texts.tools.kinds[item.kind]}: ${title}`}>
       <button type="button" class="card-head" aria-expanded={shown} onClick={() => setOpen(!shown)}>
         <Icon name={ICONS[item.kind]} />
-        <span class="card-kind">{item.kind === "mcp" || item.kind === "other" ? item.name : texts.tools.kinds[item.kind]}</span>
+        <span class="card-kind">{item.kind === "mcp" || item.kind === "other" ? showLine(item.name) : texts.tools.kinds[item.kind]}</span>
         <span class="card-title">{title}</span>
         <Figures item={item} />
         <span class={`status ${item.status}`}>
@@ -64,7 +65,7 @@ export function ToolCard({ item, live, session, held }: ToolCardProps): JSX.Elem
         </span>
         <Icon name={shown ? "up" : "down"} size={12} />
       </button>
-      {shown && !(asks && held?.request.kind !== "permission") ? <ToolBody item={item} live={live} session={session} /> : null}
+      {shown && !asks ? <ToolBody item={item} live={live} session={session} /> : null}
       {held && asks ? <RequestCard asked={askedOf(held, session.id)} within modes={session.choices.value.modes} /> : null}
       {held && !asks ? <RequestOutcome held={held} /> : null}
     </section>
@@ -72,6 +73,10 @@ export function ToolCard({ item, live, session, held }: ToolCardProps): JSX.Elem
 }
 
 function titleOf(item: t.ToolItem, folder: string): string {
+  return showLine(plainTitle(item, folder));
+}
+
+function plainTitle(item: t.ToolItem, folder: string): string {
   const detail = item.detail;
   if (detail?.kind === "command") return detail.command.split("\n", 1)[0] ?? "";
   if (detail?.kind === "file_change" && detail.changes?.length === 1) return shortPath(detail.changes[0]?.path ?? "", folder);

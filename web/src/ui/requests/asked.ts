@@ -15,8 +15,12 @@ export function askedOfInfo(info: t.RequestInfo): Asked {
   return { ...info, openedAt: info.opened_at };
 }
 
-/** Two requests are equal when one answer means the same for both: the same tool with the same input. */
+/** Two requests are equal when one answer means the same for both: the same tool with the same input and change. */
 export function sameAsked(one: Asked, other: Asked): boolean {
   if (one.id === other.id || one.kind !== "permission" || other.kind !== "permission" || one.tool !== other.tool) return false;
-  return one.title === other.title && JSON.stringify(one.input ?? null) === JSON.stringify(other.input ?? null);
+  return one.title === other.title && same(one.input, other.input) && same(one.detail, other.detail);
+}
+
+function same(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one ?? null) === JSON.stringify(other ?? null);
 }

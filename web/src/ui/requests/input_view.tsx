@@ -1,30 +1,41 @@
-// The whole of what is asked for: what is allowed must be seen.
+// The input of a request: the command, the changes and every other field, all of it.
 import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import { texts } from "../../texts";
 import { DiffView } from "../conversation/diff_view";
-import { Output } from "../conversation/output";
+import { formatTextSize } from "../format";
+import { showLine } from "../visible";
+import type { Asked } from "./asked";
+import { inputText, splitInput } from "./input_parts";
+import { WholeText } from "./whole_text";
 
-interface InputViewProps {
-  tool: string;
-  title: string;
-  input: unknown;
-}
+const LONG_LINES = 20;
+const LONG_TEXT = 2_000;
 
-export function InputView({ title, input }: InputViewProps): JSX.Element {
-  if (typeof input !== "object" || input === null) return <pre tabIndex={0}>{title}</pre>;
-  const { command, file_path, old_string, new_string, content, ...rest } = input as Record<string, unknown>;
-  const path = typeof file_path === "string" ? file_path : "";
-  if (typeof command === "string") {
-    return (
-      <pre class="command-line" tabIndex={0}>
-        <span class="prompt" aria-hidden="true">
-          ${" "}
-        </span>
-        {command}
-      </pre>
-    );
-  }
-  if (path && typeof new_string === "string") return <DiffView change={{ path, old_text: String(old_string ?? ""), new_text: new_string }} />;
-  if (path && typeof content === "string") return <DiffView change={{ path, kind: "add", old_text: null, new_text: content }} />;
-  const shown = path ? { file_path: path, ...rest } : rest;
-  return <Output text={JSON.stringify(shown, null, 2)} fromStart />;
+export function InputView({ asked, within }: { asked: Asked; within: boolean }): JSX.Element | null {
+  const parts = useMemo(() => splitInput(asked), [asked.input, asked.detail, asked.description]);
+  const text = useMemo(() => inputText(parts), [parts]);
+  if (!text && !parts.changes.length) return null;
+  const long = text.length > LONG_TEXT || text.split("\n", LONG_LINES + 1).length > LONG_LINES;
+  return (
+    <div class="input-view">
+      {parts.command ? <WholeText text={parts.command} label={texts.tools.kinds.command} command /> : null}
+      {parts.changes.map((change, place) => (
+        <DiffView key={place} change={change} whole absolute={!within} />
+      ))}
+      {parts.fields.length ? (
+        <dl class="fields">
+          {parts.fields.map(({ name, text: value }) => (
+            <div key={name} class={value.includes("\n") || value.length > 60 ? "tall" : ""}>
+              <dt>{showLine(name)}</dt>
+              <dd>
+                <WholeText text={value} label={showLine(name)} />
+              </dd>
+            </div>
+          ))}
+        </dl>
+      ) : null}
+      {long ? <p class="hint input-size">{formatTextSize(text)}</p> : null}
+    </div>
+  );
 }

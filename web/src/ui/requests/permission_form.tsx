@@ -9,6 +9,7 @@ import { Icon } from "../icons";
 import { MenuButton, type MenuItem } from "../menu";
 import { answer, equalTo, sending } from "./answering";
 import type { Asked } from "./asked";
+import { showHidden, showLine } from "../visible";
 import { InputView } from "./input_view";
 
 const words = texts.requests;
@@ -22,19 +23,19 @@ export function PermissionForm({ asked, within }: { asked: Asked; within: boolea
   const give = (body: AnswerBody): void => void answer(asked, body, equal);
   return (
     <div class="request-body">
-      {asked.description ? <p>{asked.description}</p> : null}
+      {asked.description ? <p class="verbatim">{showHidden(asked.description)}</p> : null}
       {asked.reason ? (
         <p class="hint">
-          {words.why}: {asked.reason}
+          {words.why}: {showHidden(asked.reason)}
         </p>
       ) : null}
       {asked.blocked_path ? (
         <p class="hint">
-          {words.path}: <code>{blocked}</code>
+          {words.path}: <code>{showLine(blocked)}</code>
         </p>
       ) : null}
-      {asked.plan_prompt ? <p class="hint">{words.underPlan(asked.plan_prompt)}</p> : null}
-      {within ? null : <InputView tool={asked.tool ?? ""} title={asked.title} input={asked.input} />}
+      {asked.plan_prompt ? <p class="hint">{words.underPlan(showLine(asked.plan_prompt))}</p> : null}
+      <InputView asked={asked} within={within} />
       {stage === "edit" ? <EditForm asked={asked} give={give} back={() => setStage("choose")} /> : null}
       {stage === "deny" ? <DenyForm give={give} back={() => setStage("choose")} /> : null}
       {stage === "choose" ? (
@@ -51,7 +52,7 @@ export function PermissionForm({ asked, within }: { asked: Asked; within: boolea
               {busy ? words.sending : words.once}
             </button>
             {canLast(asked) ? (
-              <button type="button" class="button" disabled={busy} title={asked.suggestions?.[0]?.allows ?? ""} onClick={() => give({ behavior: "allow", scope: "session" })}>
+              <button type="button" class="button" disabled={busy} title={showLine(asked.suggestions?.[0]?.allows ?? "")} onClick={() => give({ behavior: "allow", scope: "session" })}>
                 {words.session}
               </button>
             ) : null}
@@ -83,14 +84,14 @@ function lasting(asked: Asked, give: (body: AnswerBody) => void): MenuItem[] {
   const suggestions = asked.suggestions ?? [];
   const found: MenuItem[] = suggestions.map((each, place) => ({
     id: `suggestion-${place}`,
-    text: each.allows || each.label,
-    hint: words.destinations[each.destination ?? ""] || each.label,
+    text: showLine(each.allows || each.label),
+    hint: words.destinations[each.destination ?? ""] || showLine(each.label),
     act: () => give({ behavior: "allow", scope: each.destination === "session" ? "session" : "always", suggestion: place }),
   }));
   if (asked.plan_prompt) found.push({ id: "exact", text: words.exact, act: () => give({ behavior: "allow", scope: "exact" }) });
   if (!suggestions.length) {
     for (const option of asked.options ?? []) {
-      if (option.kind === "allow_always") found.push({ id: option.id, text: option.label, act: () => give({ option: option.id }) });
+      if (option.kind === "allow_always") found.push({ id: option.id, text: showLine(option.label), act: () => give({ option: option.id }) });
     }
   }
   return found;
@@ -136,6 +137,7 @@ function EditForm({ asked, give, back }: StageProps & { asked: Asked }): JSX.Ele
         value={single ? single.text : text}
         onInput={(event) => (single ? setSingle({ ...single, text: event.currentTarget.value }) : setText(event.currentTarget.value))}
       />
+      <Revealed text={single ? single.text : text} />
       {problem ? (
         <p class="hint" role="alert">
           {problem}
@@ -154,6 +156,18 @@ function EditForm({ asked, give, back }: StageProps & { asked: Asked }): JSX.Ele
           {texts.cancel}
         </button>
       </div>
+    </div>
+  );
+}
+
+/** A field shows a text as it is: where that hides something, it is shown once more. */
+function Revealed({ text }: { text: string }): JSX.Element | null {
+  const shown = showHidden(text);
+  if (shown === text) return null;
+  return (
+    <div role="status">
+      <p class="hint">{words.hidden}</p>
+      <pre class="whole">{shown}</pre>
     </div>
   );
 }

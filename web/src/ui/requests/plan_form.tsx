@@ -4,15 +4,20 @@ import { useState } from "preact/hooks";
 import { texts } from "../../texts";
 import { Markdown } from "../conversation/markdown";
 import { focusNow } from "../focus";
+import { showHidden, showLine } from "../visible";
 import { answer, sending } from "./answering";
 import type { Asked } from "./asked";
+import { WholeText } from "./whole_text";
 
 const words = texts.requests;
+/** What formatted Markdown does not show: comments, tags, definitions of links. Then the plan is shown as it is written. */
+const LEAVES_OUT = /<[!/a-z]|^\s{0,3}\[[^\]]+\]:/im;
 
 export function PlanForm({ asked, modes }: { asked: Asked; modes: readonly string[] }): JSX.Element {
   const [mode, setMode] = useState("");
   const [revising, setRevising] = useState(false);
   const [message, setMessage] = useState("");
+  const [plain, setPlain] = useState(() => LEAVES_OUT.test(asked.plan ?? ""));
   const prompts = asked.allowed_prompts ?? [];
   const [granted, setGranted] = useState<readonly number[]>([]);
   const busy = sending.value.has(asked.id);
@@ -21,9 +26,14 @@ export function PlanForm({ asked, modes }: { asked: Asked; modes: readonly strin
   return (
     <div class="request-body">
       {asked.plan ? (
+        <>
         <div class="plan-text" tabIndex={0} role="group" aria-label={texts.plan.title}>
-          <Markdown text={asked.plan} />
+          {plain ? <WholeText text={asked.plan} label={texts.plan.title} /> : <Markdown text={showHidden(asked.plan)} />}
         </div>
+        <button type="button" class="more" aria-pressed={plain} onClick={() => setPlain(!plain)}>
+          {plain ? words.planFormatted : words.planSource}
+        </button>
+        </>
       ) : null}
       {prompts.length ? (
         <fieldset class="ask">
@@ -31,7 +41,7 @@ export function PlanForm({ asked, modes }: { asked: Asked; modes: readonly strin
           {prompts.map((prompt, place) => (
             <label key={place} class="check">
               <input type="checkbox" checked={granted.includes(place)} onChange={(event) => flip(place, event.currentTarget.checked)} />
-              <code>{prompt}</code>
+              <code>{showLine(prompt)}</code>
             </label>
           ))}
         </fieldset>

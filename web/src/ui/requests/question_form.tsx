@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import type { Question } from "../../api/types";
 import { texts } from "../../texts";
 import { Markdown } from "../conversation/markdown";
+import { showHidden, showLine } from "../visible";
 import { answer, sending } from "./answering";
 import type { Asked } from "./asked";
 
@@ -75,11 +76,11 @@ function QuestionField({ name, question, given, set }: FieldProps): JSX.Element 
     if (!question.multiple) set({ labels: [label], other: given.other, otherOn: false });
     else set({ ...given, labels: on ? [...given.labels, label] : given.labels.filter((each) => each !== label) });
   };
-  const preview = choices.find((choice) => given.labels.includes(choice.label) && choice.preview)?.preview;
+  const preview = showHidden(choices.find((choice) => given.labels.includes(choice.label) && choice.preview)?.preview ?? "");
   return (
     <fieldset class="ask">
       <legend>
-        {question.header ? <span class="badge">{question.header}</span> : null} {question.text}
+        {question.header ? <span class="badge">{showLine(question.header)}</span> : null} {showHidden(question.text)}
       </legend>
       {question.multiple ? <p class="hint">{words.severalHint}</p> : null}
       <div class="options">
@@ -87,8 +88,8 @@ function QuestionField({ name, question, given, set }: FieldProps): JSX.Element 
           <label key={choice.label} class="option" data-chosen={given.labels.includes(choice.label)}>
             <input type={kind} name={name} checked={given.labels.includes(choice.label)} onChange={(event) => choose(choice.label, event.currentTarget.checked)} />
             <span>
-              <strong>{choice.label}</strong>
-              {choice.description ? <span class="hint">{choice.description}</span> : null}
+              <strong>{showLine(choice.label)}</strong>
+              {choice.description ? <span class="hint">{showHidden(choice.description)}</span> : null}
             </span>
           </label>
         ))}
@@ -103,7 +104,7 @@ function QuestionField({ name, question, given, set }: FieldProps): JSX.Element 
             <strong>{words.other}</strong>
             <input
               class="field"
-              aria-label={`${words.other}: ${question.text}`}
+              aria-label={showLine(`${words.other}: ${question.text}`)}
               placeholder={words.otherHint}
               value={given.other}
               onInput={(event) => set({ labels: question.multiple ? given.labels : [], other: event.currentTarget.value, otherOn: event.currentTarget.value !== "" })}

@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { texts } from "../../texts";
 import { Icon, type IconName } from "../icons";
+import { showLine } from "../visible";
 import type { Asked } from "./asked";
 import { PermissionForm } from "./permission_form";
 import { PlanForm } from "./plan_form";
@@ -13,7 +14,7 @@ const ICONS: Record<Asked["kind"], IconName> = { permission: "bell", question: "
 
 interface RequestCardProps {
   asked: Asked;
-  /** It stands on the card of its call, which shows already what it is about. */
+  /** It is part of the card of its call, in the conversation. */
   within?: boolean;
   modes: readonly string[];
   from?: JSX.Element;
@@ -25,11 +26,11 @@ export function RequestCard({ asked, within, modes, from }: RequestCardProps): J
     if (box.current) box.current.dataset["ready"] = "yes";
   }, []);
   return (
-    <section ref={box} class={`request ${asked.kind}${within ? " within" : ""}`} data-request={asked.id} tabIndex={-1} aria-label={`${asked.tool || words.permission}: ${asked.title}`}>
+    <section ref={box} class={`request ${asked.kind}${within ? " within" : ""}`} data-request={asked.id} tabIndex={-1} aria-label={showLine(`${asked.tool || words.permission}: ${asked.title}`)}>
       <header class="request-head">
         <Icon name={ICONS[asked.kind]} />
-        <strong>{asked.limit ? words.limit : `${(asked.kind === "permission" && asked.tool) || texts.conversation.agent} ${words[asked.kind]}`}</strong>
-        {asked.agent ? <span class="hint">{words.fromAgent(asked.agent)}</span> : null}
+        <strong>{asked.limit ? words.limit : `${(asked.kind === "permission" && showLine(asked.tool ?? "")) || texts.conversation.agent} ${words[asked.kind]}`}</strong>
+        {asked.agent ? <span class="hint">{words.fromAgent(showLine(asked.agent))}</span> : null}
         <span class="spacer" />
         {from}
       </header>

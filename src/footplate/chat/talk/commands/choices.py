@@ -82,8 +82,8 @@ class Choices:
             chosen = next((each.mode for each in await self._places.prefs(ordered.spot) if each.mode), "")
             return f"permission mode: **{chosen or 'the default'}** (of {', '.join(modes) or 'none'})"
         await self._check_admin(ordered)
-        if value and value not in modes:
-            raise InvalidValue("mode", value, f"one of {', '.join(modes)}")
+        if value:
+            self._kit.roster.check_mode(engine, value)
         await self._places.change(ordered.spot, mode=value)
         session = await self._current(ordered)
         if session is not None and value:

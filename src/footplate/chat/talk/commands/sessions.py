@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from footplate.chat.drawing.words import flat, money, shorten
+from footplate.chat.drawing.words import flat, shorten
 from footplate.chat.model import Content, Place
 from footplate.chat.reading.commands import Command
 from footplate.chat.talk.commands.ordered import Handler, Ordered
@@ -16,6 +16,7 @@ from footplate.chat.talk.prompts import Prompter
 from footplate.errors import InvalidValue
 from footplate.events.base import ResumeToken
 from footplate.events.ids import PromptId, SessionId
+from footplate.events.wording import format_money
 from footplate.runtime.limits import Limits
 from footplate.runtime.session import Session
 from footplate.store.projection import SessionRow
@@ -77,7 +78,13 @@ class SessionCommands:
 
     def _line(self, row: SessionRow) -> str:
         state = "waiting for you" if row.waiting_for == "you" else row.state
-        parts = [row.engine, state, f"{row.turns} turns", money(row.cost_usd), shorten(flat(row.title or row.cwd), 60)]
+        parts = [
+            row.engine,
+            state,
+            f"{row.turns} turns",
+            format_money(row.cost_usd),
+            shorten(flat(row.title or row.cwd), 60),
+        ]
         line = f"- {' · '.join(part for part in parts if part)}"
         resume = self._resume_line(row)
         return f"{line}\n  `{resume}`" if resume else line
@@ -98,7 +105,7 @@ class SessionCommands:
             share = f" ({100 * meter.used // meter.size} %)" if meter.size else ""
             lines.append(f"- context: {meter.used} of {meter.size or '?'}{share}")
         cost = totals.cost_usd if totals.cost_usd is not None else meter.cost_usd
-        lines.append(f"- cost: {money(cost) or 'not told'}")
+        lines.append(f"- cost: {format_money(cost) or 'not told'}")
         return "\n".join(lines)
 
     async def _requests(self, _command: Command, ordered: Ordered) -> str:
@@ -122,7 +129,8 @@ class SessionCommands:
         if not given.isdecimal() or not 1 <= int(given) <= len(rules):
             raise InvalidValue("rule", given, f"a number from 1 to {len(rules)}; /rules lists them")
         rule = rules[int(given) - 1]
-        await session.revoke(rule.id, by=ordered.sender.name, surface=self._kit.surface)
+        sender = ordered.sender
+        await session.revoke(rule.id, by=sender.name, surface=self._kit.surface, origin=sender.origin)
         return f"revoked: {flat(rule.label)}"
 
     async def _budget(self, command: Command, ordered: Ordered) -> str:
@@ -143,8 +151,8 @@ class SessionCommands:
                 on_reached="ask",
             )
             await session.set_limits(limits)
-        spent = money(session.view().usage.cost_usd) or "$0"
-        return f"budget: **{money(limits.cost_usd) or 'none'}**, spent {spent}; at the limit you are asked."
+        spent = format_money(session.view().usage.cost_usd) or "$0"
+        return f"budget: **{format_money(limits.cost_usd) or 'none'}**, spent {spent}; at the limit you are asked."
 
     async def _export(self, _command: Command, ordered: Ordered) -> str:
         session = await self._current(ordered)

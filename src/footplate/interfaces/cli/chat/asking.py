@@ -6,13 +6,17 @@ from typing import Final, Literal
 
 import msgspec
 
+from footplate.events.inputs import InputParts, split_input
 from footplate.events.requests import Allow, Answer, Decline, Deny, Reply, Request
-from footplate.events.tools import FileChangeDetail, Question, ToolDetail
-from footplate.interfaces.cli.chat.diff import diff_lines
-from footplate.interfaces.cli.chat.text import Line, flat, lines_of, shorten
+from footplate.events.tools import Question
+from footplate.events.wording import describe_text_size
+from footplate.interfaces.cli.chat.diff import render_changes
+from footplate.interfaces.cli.chat.text import Line, visible_lines
+from footplate.interfaces.cli.lines import one_line
 
 Stage = Literal["key", "rule", "mode", "refusal", "revision", "words"]
-MOST_INPUT: Final = 30
+LONG_INPUT: Final = 30
+"""An input of more lines than this ends with its size."""
 PROMPTS: Final[dict[Stage, str]] = {
     "refusal": "words for the agent, or none; Enter denies, Esc goes back",
     "revision": "what should be different? Enter sends, Esc goes back",
@@ -45,61 +49,81 @@ class Pass(msgspec.Struct, frozen=True):
 Step = Give | EditInput | Stay | Pass
 
 
-def request_lines(request: Request, detail: ToolDetail | None, *, indent: int = 0) -> list[Line]:
+def request_lines(request: Request, *, indent: int = 0) -> list[Line]:
     """The request in full, as it is shown once."""
-    who = f" (agent {flat(request.agent)})" if request.agent else ""
+    who = f" (agent {one_line(request.agent)})" if request.agent else ""
     if request.kind == "question":
-        return [line for number, each in enumerate(request.questions) for line in _question(request, number, each)]
-    if request.kind == "plan":
-        found = [Line(f"? the plan of the agent{who}", "warning", indent), *lines_of(request.plan, indent=indent + 1)]
-        if request.plan_file:
-            found.append(Line(f"in {flat(request.plan_file)}", "dim", indent + 1))
-        return [*found, *(Line(f"asks to allow: {flat(each)}", "dim", indent + 1) for each in request.allowed_prompts)]
-    found = [Line(f"? {flat(request.tool) or 'the agent'} asks: {flat(request.title)}{who}", "warning", indent)]
-    return [*found, *_permission_lines(request, detail, indent)]
+        return request_body(request, indent=indent)
+    head = f"{one_line(request.tool) or 'the agent'} asks: {one_line(request.title)}"
+    title = "the plan of the agent" if request.kind == "plan" else head
+    body = request_body(request, indent=indent + 1)
+    return [Line(f"? {title}{who}", "warning", indent), *body, *_key_lines(request, indent + 1)]
 
 
-def _permission_lines(request: Request, detail: ToolDetail | None, indent: int) -> list[Line]:
-    found: list[Line] = []
-    found += lines_of(request.description, "dim", indent=indent + 1) if request.description else []
-    found += [Line(flat(request.reason), "dim", indent + 1)] if request.reason else []
-    found += [Line(f"outside: {flat(request.blocked_path)}", "dim", indent + 1)] if request.blocked_path else []
-    if isinstance(detail, FileChangeDetail) and detail.changes:
-        found += diff_lines(detail, indent=indent + 1)
-    else:
-        found += shorten(_input_lines(request, indent + 1), MOST_INPUT)
-    if request.plan_prompt:
-        asked = f"the agent describes it as what the plan asked for: {flat(request.plan_prompt)}"
-        found.append(Line(f"{asked}; p allows exactly this for the session", "dim", indent + 1))
+def _key_lines(request: Request, indent: int) -> list[Line]:
+    """What keys grant beyond the one call."""
+    lines = [Line("p allows exactly this for the session", "dim", indent)] if request.plan_prompt else []
     if request.suggestions:
         first = request.suggestions[0]
-        found.append(Line(f"s is, for this session only: {flat(first.allows or first.label)}", "dim", indent + 1))
-    return found
+        lines.append(Line(f"s is, for this session only: {one_line(first.allows or first.label)}", "dim", indent))
+    return lines
 
 
-def _question(request: Request, number: int, question: Question) -> list[Line]:
+def request_body(request: Request, *, indent: int = 0) -> list[Line]:
+    """What a person has to see before an answer: all of it, with hidden characters visible."""
+    match request.kind:
+        case "question":
+            several = enumerate(request.questions)
+            return [line for number, each in several for line in _question(request, number, each, indent)]
+        case "plan":
+            return _plan_lines(request, indent)
+        case "permission":
+            return _permission_lines(request, indent)
+
+
+def _plan_lines(request: Request, indent: int) -> list[Line]:
+    file = [Line(f"in {one_line(request.plan_file)}", "dim", indent)] if request.plan_file else []
+    asks = [Line(f"asks to allow: {one_line(each)}", "dim", indent) for each in request.allowed_prompts]
+    return [*visible_lines(request.plan, indent=indent), *file, *asks]
+
+
+def _permission_lines(request: Request, indent: int) -> list[Line]:
+    lines = visible_lines(request.description, "dim", indent=indent) if request.description else []
+    lines += [Line(one_line(request.reason), "dim", indent)] if request.reason else []
+    lines += [Line(f"outside: {one_line(request.blocked_path)}", "dim", indent)] if request.blocked_path else []
+    lines += _input_lines(split_input(request), indent)
+    if request.rerun:
+        lines.append(Line("this very call was allowed before; whether it ran is not known", "warning", indent))
+    if request.plan_prompt:
+        prompt = one_line(request.plan_prompt)
+        lines.append(Line(f"the agent describes it as what the plan asked for: {prompt}", "dim", indent))
+    return lines
+
+
+def _question(request: Request, number: int, question: Question, indent: int) -> list[Line]:
     several = f" ({number + 1} of {len(request.questions)})" if len(request.questions) > 1 else ""
     kind = " - several may be chosen" if question.multiple else ""
-    found = [Line(f"? {flat(question.text)}{several}{kind}", "warning")]
+    lines = [Line(f"? {one_line(question.text)}{several}{kind}", "warning", indent)]
     for index, choice in enumerate(question.choices, 1):
-        about = f" - {flat(choice.description)}" if choice.description else ""
-        found.append(Line(f"{index} {flat(choice.label)}{about}", "", 1))
-    return found
+        about = f" - {one_line(choice.description)}" if choice.description else ""
+        lines.append(Line(f"{index} {one_line(choice.label)}{about}", "", indent + 1))
+        lines += visible_lines(choice.preview, "dim", indent=indent + 2) if choice.preview else []
+    return lines
 
 
-def _input_lines(request: Request, indent: int) -> list[Line]:
-    """The tool's input, field by field and in full: what is allowed must be seen."""
-    try:
-        fields = msgspec.json.decode(request.input or b"{}", type=dict[str, msgspec.Raw])
-    except msgspec.DecodeError:
-        return lines_of(_pretty(request), indent=indent)
-    found: list[Line] = []
-    for name, raw in fields.items():
-        value = msgspec.json.decode(raw)
-        text = value if isinstance(value, str) else bytes(raw).decode()
-        first, *rest = lines_of(f"{name}: {text}", indent=indent)
-        found += [first, *(Line(line.text, "", indent + 1) for line in rest)]
-    return found
+def _input_lines(parts: InputParts, indent: int) -> list[Line]:
+    """The command, the changes and every other field of the input; a long one ends with its size."""
+    lines = _field_lines("command", parts.command, indent) if parts.command else []
+    lines += render_changes(parts.changes, indent=indent)
+    lines += [line for field in parts.fields for line in _field_lines(field.name, field.text, indent)]
+    if len(lines) > LONG_INPUT:
+        lines.append(Line(describe_text_size(parts.text), "dim", indent))
+    return lines
+
+
+def _field_lines(name: str, text: str, indent: int) -> list[Line]:
+    first, *rest = visible_lines(f"{name}: {text}", indent=indent)
+    return [first, *(Line(line.text, "", indent + 1) for line in rest)]
 
 
 def _pretty(request: Request) -> str:
@@ -234,7 +258,7 @@ class Dialogue:
             self.stage = "rule"
             return Stay(
                 tuple(
-                    Line(f"{index} {flat(each.label)} -> {each.destination or 'as the agent says'}", "", 1)
+                    Line(f"{index} {one_line(each.label)} -> {each.destination or 'as the agent says'}", "", 1)
                     for index, each in enumerate(suggestions, 1)
                 )
             )
@@ -328,29 +352,3 @@ class Dialogue:
                 return Stay((Line("one number", "dim"),))
             return self._reply(labels if question.multiple else labels[0])
         return self._reply(line) if line else Stay((Line(self.hint(), "dim"),))
-
-
-def answer_words(answer: Answer) -> str:
-    """What was answered, in a few words."""
-    match answer:
-        case Allow():
-            scope = {
-                "once": "allowed once",
-                "exact": "allowed, exactly this, for the session",
-                "session": "allowed for the session",
-                "always": "allowed always",
-            }
-            granted = ", with what the plan asks for" if answer.prompts else ""
-            changed = " with a changed input" if answer.updated_input is not None else ""
-            mode = f", mode {answer.mode}" if answer.mode else ""
-            return f"{scope[answer.scope]}{changed}{mode}{granted}"
-        case Deny():
-            words = f": {flat(answer.message)}" if answer.message else ""
-            return ("denied and stopped" if answer.interrupt else "denied") + words
-        case Reply():
-            given = (value if isinstance(value, str) else ", ".join(value) for value in answer.answers.values())
-            return f"answered {flat('; '.join(given))}"
-        case Decline():
-            return "declined to answer"
-        case _:
-            return f"chose {flat(answer.option)}"

@@ -1,41 +1,32 @@
-"""A change of files as the lines of a unified diff. Pure."""
+"""A change of files as the lines of a diff. Pure."""
 
 from __future__ import annotations
 
-import difflib
+from collections.abc import Sequence
 from typing import Final
 
-from footplate.events.tools import FileChange, FileChangeDetail, Hunk
-from footplate.interfaces.cli.chat.text import Line, Style, clean, shorten
+from footplate.events.diffs import MARKS, DiffLine, LineKind, describe_change, diff_lines
+from footplate.events.tools import FileChange
+from footplate.interfaces.cli.chat.text import Line, Style, shorten
+from footplate.interfaces.cli.lines import one_line, visible
 
 MOST_LINES: Final = 60
-STYLES: Final[dict[str, Style]] = {"+": "ok", "-": "failed", "@": "running"}
-VERBS: Final = {"add": "new file", "update": "change of", "delete": "removal of", "move": "move of"}
+"""How many lines of a change are shown once it is done; before it is allowed, all of them are."""
+STYLES: Final[dict[LineKind, Style]] = {"added": "ok", "removed": "failed", "gap": "running", "note": "dim"}
 
 
-def diff_lines(detail: FileChangeDetail, *, indent: int = 0, most: int = MOST_LINES) -> list[Line]:
-    """Every change of the call, coloured; a long one is cut and says so."""
-    found: list[Line] = []
-    for change in detail.changes:
-        target = f" to {change.moved_to}" if change.moved_to else ""
-        found.append(Line(clean(f"{VERBS[change.kind]} {change.path}{target}").replace("\n", " "), "dim", indent))
-        found += shorten([_line(text, indent) for text in _texts(change)], most)
-    return found
+def render_changes(changes: Sequence[FileChange], *, indent: int = 0, most: int | None = None) -> list[Line]:
+    """Every change of a call, coloured; with `most`, a longer one is cut and says so."""
+    rendered: list[Line] = []
+    for change in changes:
+        lines = diff_lines(change)
+        target = f" to {one_line(change.moved_to)}" if change.moved_to else ""
+        head = f"{change.kind} {one_line(change.path)}{target} {describe_change(change, lines)}".rstrip()
+        body = [_render(line, indent) for line in lines]
+        rendered += [Line(head, "dim", indent), *(body if most is None else shorten(body, most))]
+    return rendered
 
 
-def _texts(change: FileChange) -> list[str]:
-    if change.hunks:
-        return [text for hunk in change.hunks for text in (_title(hunk), *hunk.lines)]
-    if change.new_text is None and change.old_text is None:
-        return []
-    before = (change.old_text or "").splitlines()
-    after = (change.new_text or "").splitlines()
-    return list(difflib.unified_diff(before, after, lineterm="", n=2))[2:]
-
-
-def _title(hunk: Hunk) -> str:
-    return f"@@ -{hunk.old_start},{hunk.old_lines} +{hunk.new_start},{hunk.new_lines} @@"
-
-
-def _line(text: str, indent: int) -> Line:
-    return Line(clean(text).replace("\n", " "), STYLES.get(text[:1], ""), indent)
+def _render(line: DiffLine, indent: int) -> Line:
+    text = line.text or "…" if line.kind == "gap" else MARKS[line.kind] + line.text
+    return Line(visible(text), STYLES.get(line.kind, ""), indent)

@@ -14,12 +14,13 @@ from footplate.events.content import TextBlock, text_of
 from footplate.events.facts import ContextUsage, FileSuggestions
 from footplate.events.ids import PromptId, SessionId
 from footplate.events.requests import Answer
+from footplate.events.wording import format_money
 from footplate.interfaces.cli.chat import typed as t
 from footplate.interfaces.cli.chat.asking import Dialogue
 from footplate.interfaces.cli.chat.room import Room
 from footplate.interfaces.cli.chat.status import usage_lines
 from footplate.interfaces.cli.chat.text import Line, flat, lines_of
-from footplate.interfaces.cli.lines import money
+from footplate.interfaces.cli.lines import one_line
 from footplate.runtime.backend import ChatBackend
 from footplate.store.projection import SessionRow
 from footplate.ulid import new_ulid
@@ -132,7 +133,7 @@ class Doer:
             case "title":
                 command = c.Rename(key=key, title=value)
         await self._do(room, command)
-        return Outcome((Line(f"- effort: {flat(value)}", "dim"),)) if action.what == "effort" else Outcome()
+        return Outcome()
 
     async def _cancel(self, room: Room, number: int | None) -> Outcome:
         queue = room.view.queue
@@ -188,7 +189,7 @@ class Doer:
             case "queue":
                 return _numbered((text_of(each.content) for each in view.queue), "nothing waits")
             case "requests":
-                asked = [f"{each.state}: {each.request.kind} {flat(each.request.title)}" for each in view.requests]
+                asked = [f"{each.state}: {each.request.kind} {one_line(each.request.title)}" for each in view.requests]
                 return [Line(text, "", 1) for text in asked] or [Line("nothing is asked of you", "dim")]
             case "rules":
                 return _numbered((each.label for each in view.rules), "nothing is allowed for the session")
@@ -207,5 +208,13 @@ def _numbered(texts: Iterable[str], nothing: str) -> list[Line]:
 def session_line(row: SessionRow, *, here: SessionId) -> str:
     """One session in a list."""
     state = "waiting for you" if row.waiting_for == "you" else row.state
-    parts = [row.session, row.engine, state, f"{row.turns} turns", money(row.cost_usd), flat(row.title), flat(row.cwd)]
+    parts = [
+        row.session,
+        row.engine,
+        state,
+        f"{row.turns} turns",
+        format_money(row.cost_usd),
+        flat(row.title),
+        flat(row.cwd),
+    ]
     return ("* " if row.session == here else "  ") + " · ".join(part for part in parts if part)

@@ -110,6 +110,7 @@ _TELLERS: Final[dict[type, Callable[..., list[Line]]]] = dict(
         _on(m.SessionOpened, _opened),
         _on(m.ModeChanged, lambda event: _dim(f"- mode: {flat(event.mode)}")),
         _on(m.ModelChanged, _model),
+        _on(m.EffortChanged, lambda event: _dim(f"- effort: {flat(event.effort)}")),
         _on(m.TitleChanged, lambda event: _dim(f"- title: {flat(event.title)}")),
         _on(m.EngineDetached, _detached),
         _on(m.SessionClosed, lambda event: _dim(f"- the session is closed {flat(event.reason)}".rstrip())),

@@ -6,7 +6,7 @@ from collections import deque
 from typing import Final
 
 from footplate.events.codec import decode_envelope
-from footplate.events.ids import PromptId
+from footplate.events.ids import PromptId, RequestId
 from footplate.events.model import (
     PromptQueued,
     RequestAnswered,
@@ -18,7 +18,7 @@ from footplate.events.model import (
 )
 from footplate.events.reduce import SessionReducer
 from footplate.events.view import SessionView
-from footplate.interfaces.cli.chat.asking import Dialogue
+from footplate.interfaces.cli.chat.asking import Dialogue, request_lines
 from footplate.interfaces.cli.chat.text import Line
 from footplate.interfaces.cli.chat.transcript import Transcript
 from footplate.runtime.backend import Standing
@@ -46,6 +46,8 @@ class Room:
         self._refused: set[PromptId] = set()
         self._earlier: deque[Line] | None = deque(maxlen=MOST_EARLIER)
         self._left_out = 0
+        self._began: dict[RequestId, int] = {}
+        """Which line of those from before we joined each request begins with."""
         self._view: SessionView | None = None
         self._dialogue: Dialogue | None = None
         self._asking_changed = True
@@ -76,12 +78,22 @@ class Room:
         lines = self.transcript.feed(envelope)
         if self._earlier is None:
             return lines
+        if isinstance(envelope.event, RequestOpened):
+            self._began[envelope.event.request.id] = self._left_out + len(self._earlier)
         self._left_out += max(len(self._earlier) + len(lines) - MOST_EARLIER, 0)
         self._earlier.extend(lines)
         if self._reducer.last_seq < self.standing.last_seq:
             return []
-        told, self._earlier = list(self._earlier), None
-        return [Line(f"… {self._left_out} earlier lines", "dim"), *told] if self._left_out else told
+        kept, self._earlier = list(self._earlier), None
+        if not self._left_out:
+            return kept
+        return [Line(f"… {self._left_out} earlier lines", "dim"), *kept, *self._cut_requests()]
+
+    def _cut_requests(self) -> list[Line]:
+        """Open requests that are not whole among the earlier lines, again: nobody answers what was cut."""
+        asked = [each.request for each in self.view.requests if each.state == "open"]
+        cut = [each for each in asked if self._began.get(each.id, 0) < self._left_out]
+        return [line for each in cut for line in request_lines(each)]
 
     def give_up(self, prompt: PromptId) -> None:
         """The prompt was refused: whatever the log says of it, nobody waits for it."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 from footplate.events.view import Meter, SessionView, ToolItem
+from footplate.events.wording import format_duration, format_money, format_tokens
 from footplate.interfaces.cli.chat.text import fit, flat, width_of
-from footplate.interfaces.cli.lines import duration, money
 
 
 def state_words(view: SessionView, now: float) -> str:
@@ -20,7 +20,7 @@ def state_words(view: SessionView, now: float) -> str:
     if view.state == "running":
         what = f"tool {_tool(view)}".strip() if view.waiting_for == "tool" else "model"
         started = next((turn.started_at for turn in reversed(view.turns) if turn.id == view.turn), now)
-        return f"{what} {duration(max(now - started, 0.0))}"
+        return f"{what} {format_duration(int(max(now - started, 0.0)))}"
     return "ready" if view.state == "idle" else view.state
 
 
@@ -34,7 +34,7 @@ def _tool(view: SessionView) -> str:
 def cost_of(view: SessionView) -> str:
     """What the session has cost: the engine's own figure if there is one, else the sum of the turns."""
     cost = view.meter.cost_usd if view.meter.cost_usd is not None else view.usage.cost_usd
-    return money(cost)
+    return format_money(cost)
 
 
 def context_words(meter: Meter) -> str:
@@ -42,12 +42,8 @@ def context_words(meter: Meter) -> str:
     if meter.used is None:
         return ""
     if not meter.size:
-        return f"ctx {_thousands(meter.used)}"
-    return f"ctx {100 * meter.used // meter.size}% of {_thousands(meter.size)}"
-
-
-def _thousands(tokens: int) -> str:
-    return f"{tokens / 1000:.0f}k" if tokens >= 1000 else str(tokens)
+        return f"ctx {format_tokens(meter.used)}"
+    return f"ctx {100 * meter.used // meter.size}% of {format_tokens(meter.size)}"
 
 
 def status_line(view: SessionView, columns: int, now: float) -> str:
@@ -72,7 +68,7 @@ def usage_lines(view: SessionView) -> list[str]:
     used = view.usage
     cache = f"cache {used.cache_read_tokens} read, {used.cache_write_tokens} written"
     found = [
-        f"turns {used.turns} · {duration(used.duration_ms / 1000)} · {cost_of(view) or 'cost not told'}",
+        f"turns {used.turns} · {format_duration(used.duration_ms / 1000)} · {cost_of(view) or 'cost not told'}",
         f"tokens in {used.input_tokens} · out {used.output_tokens} · {cache}",
     ]
     if view.meter.used is not None:

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from footplate.interfaces.cli.lines import paint
+from footplate.interfaces.cli.lines import paint, visible
 
 Style = Literal["", "ok", "failed", "warning", "note", "running", "dim", "bold"]
 
@@ -147,6 +147,11 @@ def flat(text: str) -> str:
 def lines_of(text: str, style: Style = "", *, indent: int = 0) -> list[Line]:
     """Several lines of text, cleaned, without the empty ones at the end."""
     return [Line(line, style, indent) for line in clean(text).rstrip("\n").split("\n")]
+
+
+def visible_lines(text: str, style: Style = "", *, indent: int = 0) -> list[Line]:
+    """Several lines of what a person approves: nothing is taken out, hidden characters are visible."""
+    return [Line(line, style, indent) for line in visible(text).rstrip("\n").split("\n")]
 
 
 def output_lines(text: str, style: Style = "", *, indent: int = 0) -> list[Line]:

@@ -16,9 +16,11 @@ from footplate.events.codec import ReadEnvelope
 from footplate.events.content import ContentBlock, text_of
 from footplate.events.ids import PromptId, RequestId, ToolCallId
 from footplate.events.model import Envelope, Unknown
+from footplate.events.requests import Request
 from footplate.events.tools import CommandDetail, FileChangeDetail, PlanEntry, ToolDetail, ToolKind
-from footplate.interfaces.cli.chat.asking import answer_words, request_lines
-from footplate.interfaces.cli.chat.diff import diff_lines
+from footplate.events.wording import describe_answer, format_duration, format_money
+from footplate.interfaces.cli.chat.asking import request_lines
+from footplate.interfaces.cli.chat.diff import MOST_LINES, render_changes
 from footplate.interfaces.cli.chat.notes import note_lines, plan_lines
 from footplate.interfaces.cli.chat.text import (
     BEGUN_ESCAPE,
@@ -31,7 +33,7 @@ from footplate.interfaces.cli.chat.text import (
     shorten,
     wrap,
 )
-from footplate.interfaces.cli.lines import duration, money
+from footplate.interfaces.cli.lines import one_line
 
 MOST_OUTPUT: Final = 5
 MARKS: Final[dict[str, tuple[str, Style]]] = {
@@ -84,7 +86,7 @@ class Transcript:
         self._prompts: dict[PromptId, str] = {}
         self._said: set[PromptId] = set()
         self._plans: dict[ToolCallId | None, tuple[PlanEntry, ...]] = {}
-        self._asked: dict[RequestId, str] = {}
+        self._asked: dict[RequestId, Request] = {}
         self._answered = False
         self._turn_began = 0.0
         self._now = 0.0
@@ -156,7 +158,7 @@ class Transcript:
         if not event.ok:
             lines += lines_of(f"✗ {event.error or event.stop_reason}", "failed")
         cost = event.usage.cost_usd if event.usage is not None else None
-        parts = [duration(max(self._now - self._turn_began, 0.0)), money(cost)]
+        parts = [format_duration(max(self._now - self._turn_began, 0.0)), format_money(cost)]
         self._turn_began = 0.0
         return [*lines, Line(f"- {' · '.join(part for part in parts if part)}", "dim")]
 
@@ -224,7 +226,7 @@ class Transcript:
         """A call begins; only one that has calls below it is told now."""
         depth = self._depth(event.parent)
         self._calls[event.call] = _Call(event.title or event.name, event.kind, self._now, depth, event.detail)
-        return [Line(f"▸ {flat(event.title or event.name)}", "running", depth)] if event.kind == "subagent" else []
+        return [Line(f"▸ {one_line(event.title or event.name)}", "running", depth)] if event.kind == "subagent" else []
 
     def tool_updated(self, event: m.ToolUpdated) -> list[Line]:
         """More is known of a call."""
@@ -247,13 +249,13 @@ class Transcript:
             flat(event.note),
             f"exit code {detail.exit_code}" if isinstance(detail, CommandDetail) and detail.exit_code else "",
         ]
-        text = f"{mark} {flat(call.title)}" + "".join(f", {note}" for note in notes if note)
-        text += f" ({duration(took)})" if took >= 0.1 else ""
+        text = f"{mark} {one_line(call.title)}" + "".join(f", {note}" for note in notes if note)
+        text += f" ({format_duration(took)})" if took >= 0.1 else ""
         return [Line(text, style, call.depth), *self._result(event, detail, call.depth + 1)]
 
     def _result(self, event: m.ToolEnded, detail: ToolDetail | None, depth: int) -> list[Line]:
         if isinstance(detail, FileChangeDetail) and event.ok:
-            return diff_lines(detail, indent=depth)
+            return render_changes(detail.changes, indent=depth, most=MOST_LINES)
         output = detail.output if isinstance(detail, CommandDetail) else ""
         if not output and (not event.ok or isinstance(detail, CommandDetail)):
             output = text_of(event.content)
@@ -270,15 +272,15 @@ class Transcript:
     def request_opened(self, event: m.RequestOpened) -> list[Line]:
         """The agent asks."""
         request = event.request
-        call = self._calls.get(request.call) if request.call is not None else None
-        self._asked[request.id] = request.title
-        return request_lines(request, call.detail if call is not None else None, indent=self._depth(event.parent))
+        self._asked[request.id] = request
+        return request_lines(request, indent=self._depth(event.parent))
 
     def request_answered(self, event: m.RequestAnswered) -> list[Line]:
         """Somebody answered."""
-        where = f" from {flat(event.surface)}" if event.surface else ""
-        title = flat(self._asked.pop(event.request, "the request"))
-        return [Line(f"= {answer_words(event.answer)} by {flat(event.by)}{where}: {title}", "bold")]
+        request = self._asked.pop(event.request, None)
+        title = one_line(request.title) if request is not None else "the request"
+        said = describe_answer(event.answer, request, by=event.by, surface=event.surface)
+        return [Line(f"= {said} · {title}", "bold")]
 
 
 def _words(content: tuple[ContentBlock, ...]) -> str:

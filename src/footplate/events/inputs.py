@@ -1,0 +1,157 @@
+"""What a permission is about, in parts that a surface can draw: the command, the changes of files, all other fields.
+
+Nothing of the input is left out. A field is missing from `fields` only where another part shows the same text in the
+same role: the command, the description that every surface prints, or the path, the kind or a text of a change. The twin
+of the page is `web/src/ui/requests/input_parts.ts`; `tests/fixtures/events/inputs.json` holds the cases for both.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from footplate.events.requests import Request
+from footplate.events.tools import CommandDetail, FileChange, FileChangeDetail, Hunk
+
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+WHOLE: Final = "input"
+"""The name of the one field of an input that is no object."""
+
+
+ROLES: Final = frozenset(
+    (
+        *("path", "file_path", "filePath", "notebook_path", "move_path"),
+        *("content", "file_text", "new_source", "diff"),
+        *("old_string", "oldString", "old_str", "new_string", "newString", "new_str"),
+    )
+)
+"""What tools call the path and the texts of a change."""
+
+
+class InputField(msgspec.Struct, frozen=True, gc=False):
+    """One field of the input; a value that is no text is written as JSON."""
+
+    name: str
+    text: str
+
+
+class InputParts(msgspec.Struct, frozen=True, kw_only=True):
+    """The input of a request. `command` and `changes` come from the engine's detail, `fields` from the input."""
+
+    command: str = ""
+    changes: tuple[FileChange, ...] = ()
+    fields: tuple[InputField, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """All texts of the input, for its size."""
+        changed = (text for change in self.changes for text in _texts(change))
+        parts = (self.command, *changed, *(field.text for field in self.fields))
+        return "\n".join(text.removesuffix("\n") for text in parts if text)
+
+
+def split_input(request: Request) -> InputParts:
+    """The parts of what a request asks to allow."""
+    given = _read(request)
+    command = _command(request, given)
+    changes = request.detail.changes if isinstance(request.detail, FileChangeDetail) else ()
+    try:
+        fields = _fields(given, _Shown(command, request.description, changes))
+    except RecursionError:
+        fields = (InputField(WHOLE, _text(request)),)
+    return InputParts(command=command, changes=changes, fields=fields)
+
+
+class _Shown:
+    """The texts that a surface draws outside of `fields`, by the role that a field must have to be the same."""
+
+    def __init__(self, command: str, description: str, changes: tuple[FileChange, ...]) -> None:
+        drawn = (text for change in changes for text in _shown(change))
+        texts, kinds = frozenset(filter(None, drawn)), frozenset(str(change.kind) for change in changes)
+        self._named = {
+            "command": frozenset(filter(None, (command,))),
+            "description": frozenset(filter(None, (description,))),
+            **dict.fromkeys(ROLES, texts),
+            **dict.fromkeys(("type", "kind"), kinds),
+        }
+
+    def has(self, name: str, text: str) -> bool:
+        """Whether a field of that name with that text is shown already."""
+        return text in self._named.get(name, ())
+
+
+def _read(request: Request) -> Json:
+    try:
+        value: Json = msgspec.json.decode(request.input) if request.input is not None else None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        value = _text(request)
+    return value
+
+
+def _text(request: Request) -> str:
+    return bytes(request.input or b"").decode("utf-8", "replace")
+
+
+def _command(request: Request, given: Json) -> str:
+    """The command that runs. A title is none: an agent may write there what it pleases."""
+    if not isinstance(request.detail, CommandDetail | None):
+        return ""
+    own = given.get("command") if isinstance(given, dict) else None
+    if isinstance(own, str):
+        return own
+    return request.detail.command if given is None and request.detail is not None else ""
+
+
+def _texts(change: FileChange) -> list[str]:
+    if change.hunks:
+        return [_patch(change)]
+    return [text for text in (change.old_text, change.new_text) if text]
+
+
+def _patch(change: FileChange, *, short: bool = False) -> str:
+    """The hunks as the text that they were read from; `short` leaves out a length of one line, as some tools do."""
+    return "".join(_head(hunk, short=short) + "".join(f"{line}\n" for line in hunk.lines) for hunk in change.hunks)
+
+
+def _head(hunk: Hunk, *, short: bool) -> str:
+    before = _span(hunk.old_start, hunk.old_lines, short=short)
+    return f"@@ -{before} +{_span(hunk.new_start, hunk.new_lines, short=short)} @@\n"
+
+
+def _span(start: int, lines: int, *, short: bool) -> str:
+    return f"{start}" if short and lines == 1 else f"{start},{lines}"
+
+
+def _shown(change: FileChange) -> list[str]:
+    """Every text that a drawn change contains."""
+    patches = [_patch(change), _patch(change, short=True)] if change.hunks else []
+    patches += [patch.removesuffix("\n") for patch in patches]
+    return [change.path, change.moved_to, *(patches or _texts(change))]
+
+
+def _fields(given: Json, shown: _Shown) -> tuple[InputField, ...]:
+    if given is None:
+        return ()
+    if not isinstance(given, dict):
+        return (InputField(WHOLE, _write(given)),)
+    left = ((name, _without(name, value, shown)) for name, value in given.items())
+    return tuple(InputField(name, _write(value)) for name, value in left if value is not None)
+
+
+def _without(name: str, value: Json, shown: _Shown) -> Json:
+    """The value of a field without what is shown elsewhere; None when nothing remains."""
+    if isinstance(value, str):
+        return None if shown.has(name, value) else value
+    if isinstance(value, list):
+        kept = [_without(name, member, shown) for member in value]
+        return kept if not value or any(member is not None for member in kept) else None
+    if isinstance(value, dict):
+        members = ((inner, _without(inner, member, shown)) for inner, member in value.items())
+        left: dict[str, Json] = {inner: member for inner, member in members if member is not None}
+        return left if left or not value else None
+    return value
+
+
+def _write(value: Json) -> str:
+    return value if isinstance(value, str) else msgspec.json.format(msgspec.json.encode(value), indent=2).decode()

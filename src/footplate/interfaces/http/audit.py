@@ -1,0 +1,128 @@
+"""The audit log: who did what, from where, and what exactly was allowed."""
+
+from __future__ import annotations
+
+import base64
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from footplate.errors import PermissionDenied
+from footplate.events.base import OptionalRaw
+from footplate.interfaces.http.call import Call
+from footplate.interfaces.http.routing import Routes
+from footplate.runtime.audit_head import read_heads
+from footplate.store.chain import AuditHead, AuditRow
+
+routes = Routes("audit")
+SCANNED: Final = 10_000
+"""How many records one call reads at most: a search for something rare continues with the next page."""
+
+PAGE: Final = 500
+
+
+class AuditQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Records after a number, oldest first, or the newest `tail` of them; only those of a session, an act, a person."""
+
+    after: Annotated[int, Meta(ge=0)] = 0
+    limit: Annotated[int, Meta(ge=1, le=1000)] = 100
+    tail: Annotated[int, Meta(ge=0, le=1000)] = 0
+    session: str = ""
+    act: tuple[str, ...] = ()
+    by: str = ""
+
+
+class AuditEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One record. `hash` is the SHA-256 of exactly the bytes of `record`.
+
+    A record that was changed so that it is no longer JSON is given in `damaged`, as base64.
+    """
+
+    number: int
+    hash: str
+    record: OptionalRaw = None
+    damaged: str = ""
+
+    @classmethod
+    def of(cls, row: AuditRow) -> AuditEntry:
+        """The record as it is sent: its bytes must arrive as they are, or its hash would not be theirs."""
+        try:
+            msgspec.json.decode(row.body)
+            sound = row.body.strip() == row.body
+        except msgspec.MsgspecError:
+            sound = False
+        if sound:
+            return cls(number=row.number, hash=row.hash, record=msgspec.Raw(row.body))
+        return cls(number=row.number, hash=row.hash, damaged=base64.b64encode(row.body).decode())
+
+
+class AuditPage(msgspec.Struct, frozen=True, kw_only=True):
+    """Some records, oldest first.
+
+    `after` is where the next page begins, if there is one; a page may be empty and not the last where records are
+    filtered. `head` is the newest record, `noted` what was noted of the newest record outside of the store.
+    """
+
+    records: tuple[AuditEntry, ...]
+    after: int | None
+    head: AuditHead
+    noted: tuple[AuditHead, ...]
+
+
+class _Fields(msgspec.Struct, frozen=True):
+    act: str = ""
+    by: str = ""
+    session: str = ""
+
+
+_decoder = msgspec.json.Decoder(_Fields)
+
+
+@routes.get(
+    "/api/audit",
+    scope="admin",
+    summary="The audit log, page by page: answers, rules, tokens, logins, settings, deletions, acts of administrators",
+    answer=AuditPage,
+)
+async def list_audit(call: Call, query: AuditQuery) -> AuditPage:
+    if call.grant.limited:
+        raise PermissionDenied(f"the token {call.grant.name!r} is limited; it does not read the audit log")
+    trail = call.api.store.audit
+    head = await trail.head()
+    after = max(query.after, head.number - query.tail) if query.tail else query.after
+    chosen: list[AuditRow] = []
+    scanned = 0
+    while len(chosen) < query.limit and scanned < SCANNED:
+        rows = await trail.read(after, min(PAGE, query.limit) if not _filters(query) else PAGE)
+        if not rows:
+            break
+        for row in rows:
+            after, scanned = row.number, scanned + 1
+            if _fits(row, query):
+                chosen.append(row)
+            if len(chosen) == query.limit:
+                break
+    noted = await call.api.services.surroundings.blocking(read_heads, call.api.data)
+    return AuditPage(
+        records=tuple(map(AuditEntry.of, chosen)),
+        after=after if after < head.number else None,
+        head=head,
+        noted=tuple(noted.values()),
+    )
+
+
+def _filters(query: AuditQuery) -> bool:
+    return bool(query.session or query.act or query.by)
+
+
+def _fits(row: AuditRow, query: AuditQuery) -> bool:
+    if not _filters(query):
+        return True
+    try:
+        fields = _decoder.decode(row.body)
+    except msgspec.MsgspecError:
+        return False  # `audit verify` reports it
+    if query.act and fields.act not in query.act:
+        return False
+    return query.session in ("", fields.session) and query.by in ("", fields.by)

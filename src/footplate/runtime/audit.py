@@ -1,0 +1,235 @@
+"""The audit log: who did what, from where, and what exactly was allowed.
+
+A record is written before an act takes effect, or with it in one transaction, and survives a power cut: nothing of what
+is listed here happens without one. `store.chain` says how records are chained and verified.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pwd
+from collections.abc import Iterable, Mapping
+from typing import Final, Literal
+
+import msgspec
+
+from footplate.events.base import OptionalRaw
+from footplate.events.ids import SessionId
+from footplate.events.requests import Allow, Answer, Choose, Request
+from footplate.events.rules import SessionRule
+from footplate.runtime.surroundings import Surroundings
+from footplate.store.base import AuditTrail
+from footplate.store.projection import SessionRow
+
+Act = Literal[
+    "answer",
+    "rule.revoke",
+    "token.create",
+    "token.revoke",
+    "login",
+    "login.failed",
+    "settings.change",
+    "config.write",
+    "config.delete",
+    "session.delete",
+    "file.delete",
+    "project.add",
+    "project.remove",
+    "worktree.remove",
+    "agent.install",
+    "agent.remove",
+    "agent.check",
+    "store.import",
+    "store.tidy",
+    "store.vacuum",
+    "checkpoint",
+]
+"""What is recorded. docs/reference/audit.md describes each."""
+
+Detail = Mapping[str, object]
+DAY_S: Final = 86_400.0
+EXPIRED: Final = {"reason": "retention.closed_sessions_days"}
+"""Why retention deletes a session: the setting that says so."""
+
+
+class Principal(msgspec.Struct, frozen=True, kw_only=True):
+    """Who acts: the name of a person or token, the surface, and where it is (an address, a chat, a terminal)."""
+
+    by: str = ""
+    surface: str = ""
+    origin: str = ""
+
+
+LOCAL: Final = "local"
+"""The origin of calls over a local socket, which only the account of the service reaches."""
+
+SERVICE: Final = Principal(by="footplate", surface="service")
+"""The service itself."""
+
+
+def account_name() -> str:
+    """The account that this process runs as: nobody else reaches its local socket, or its data folder."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"uid {os.getuid()}"
+
+
+class AuditRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One act. `target` is what it was done to; `detail` depends on the act."""
+
+    time: float
+    act: Act
+    by: str = ""
+    surface: str = ""
+    origin: str = ""
+    session: str = ""
+    target: str = ""
+    detail: Detail = {}
+
+
+class AnswerRecord(AuditRecord, frozen=True, kw_only=True, omit_defaults=True):
+    """An answer to a request, with what was answered.
+
+    `input` is what was allowed or denied, `input_sha256` the hash of exactly these bytes. `asked_input` is what the
+    agent had asked for, where the person has changed it. `chosen` is the label of the option that the answer names,
+    `rules` is what the answer allows beyond the one call.
+    """
+
+    kind: str = ""
+    tool: str = ""
+    title: str = ""
+    answer: Answer | None = None
+    chosen: str = ""
+    input: OptionalRaw = None
+    input_sha256: str = ""
+    asked_input: OptionalRaw = None
+    plan: str = ""
+    rules: tuple[str, ...] = ()
+
+
+class CheckpointRecord(AuditRecord, frozen=True, kw_only=True):
+    """Retention has removed the records up to `through`; `hash` is that of the last of them."""
+
+    through: int
+    hash: str
+
+
+def record_answer(
+    time: float,
+    session: SessionId,
+    request: Request,
+    answer: Answer,
+    principal: Principal,
+    rules: Iterable[SessionRule] = (),
+) -> bytes:
+    """The record of an answer, encoded."""
+    asked, given = request.input, request.input
+    if isinstance(answer, Allow) and answer.updated_input is not None:
+        given = answer.updated_input
+        answer = msgspec.structs.replace(answer, updated_input=None)
+    return msgspec.json.encode(
+        AnswerRecord(
+            time=time,
+            act="answer",
+            by=principal.by,
+            surface=principal.surface,
+            origin=principal.origin,
+            session=session,
+            target=request.id,
+            kind=request.kind,
+            tool=request.tool,
+            title=request.title,
+            answer=answer,
+            chosen=_label(request, answer),
+            input=given,
+            input_sha256="" if given is None else hashlib.sha256(given).hexdigest(),
+            asked_input=None if given is asked else asked,
+            plan=request.plan if given is None else "",
+            rules=tuple(rule.label for rule in rules),
+        )
+    )
+
+
+def _label(request: Request, answer: Answer) -> str:
+    if not isinstance(answer, Choose):
+        return ""
+    return next((option.label for option in request.options if option.id == answer.option), "")
+
+
+def describe_session(row: SessionRow | None) -> Detail:
+    """What the record of a deleted session says of it."""
+    return {} if row is None else {"title": row.title, "engine": row.engine, "cwd": row.cwd}
+
+
+class Audit:
+    """Writes to the audit log of one service."""
+
+    def __init__(self, trail: AuditTrail, surroundings: Surroundings) -> None:
+        self.trail = trail
+        self._surroundings = surroundings
+        self._cut_through: int | None = None
+
+    def answer(
+        self,
+        session: SessionId,
+        request: Request,
+        answer: Answer,
+        principal: Principal,
+        rules: Iterable[SessionRule] = (),
+    ) -> bytes:
+        """The record of an answer, for the append that stores it."""
+        return record_answer(self._surroundings.time(), session, request, answer, principal, rules)
+
+    def act(
+        self, act: Act, principal: Principal, *, session: str = "", target: str = "", detail: Detail | None = None
+    ) -> bytes:
+        """The record of an act, for the append that stores it."""
+        return msgspec.json.encode(
+            AuditRecord(
+                time=self._surroundings.time(),
+                act=act,
+                by=principal.by,
+                surface=principal.surface,
+                origin=principal.origin,
+                session=session,
+                target=target,
+                detail=detail or {},
+            )
+        )
+
+    def expired_session(self, row: SessionRow) -> bytes:
+        """The record of a session that retention deletes, for the step that deletes it."""
+        return self.act("session.delete", SERVICE, session=row.session, detail={**describe_session(row), **EXPIRED})
+
+    async def record(
+        self, act: Act, principal: Principal, *, session: str = "", target: str = "", detail: Detail | None = None
+    ) -> None:
+        """Write a record, durably. Raises `StoreError`: then the act must not take place."""
+        await self.trail.append([self.act(act, principal, session=session, target=target, detail=detail)])
+
+    async def tidy(self, keep_s: float, budget: int) -> int:
+        """Remove records that are older than that, at most `budget`; how many. A checkpoint says what is removed.
+
+        It begins only once the oldest is a day older than that: otherwise each step would leave a checkpoint.
+        """
+        now = self._surroundings.time()
+        if self._cut_through is None:
+            last = await self.trail.find_last(now - keep_s)
+            if last is None or await self.trail.find_last(now - keep_s - DAY_S) is None:
+                return 0
+            checkpoint = CheckpointRecord(
+                time=now,
+                act="checkpoint",
+                by=SERVICE.by,
+                surface=SERVICE.surface,
+                through=last.number,
+                hash=last.hash,
+            )
+            await self.trail.append([msgspec.json.encode(checkpoint)])
+            self._cut_through = last.number
+        removed = await self.trail.cut(self._cut_through, budget)
+        if removed < budget:
+            self._cut_through = None
+        return removed

@@ -1,0 +1,109 @@
+"""Secrets in raw lines: values that the session's log does not have are replaced before a line is stored. Pure.
+
+What an agent says, and what tools are called with, is in the log anyway and stays as it is. Secrets travel on the
+control side of the wire: what we send (MCP servers with their headers and environment, settings, logins) and what the
+agent answers to our questions (its settings, the state of its servers). Of these lines the values of `env` and
+`headers`, and of keys that are named like secrets, are replaced. In lines of stderr everything that looks like one is.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import msgspec
+
+from footplate.runtime.log_lines import redact
+from footplate.store.values import RawLines
+
+HIDDEN: Final = "***"
+CONTROL: Final = b'"control_response"'
+RESULT: Final = b'"result"'
+"""A line of the agent that has neither of these answers none of our questions."""
+
+KEYS: Final = re.compile(
+    rb'(?i)"(?:env|headers|[\w-]{0,64}(?:token|secret|password|key|authorization|cookie|credentials))"'
+)
+"""Keys that may have secrets for values. A line that has none of them, and no address, is not decoded."""
+
+SCHEME: Final = b"://"
+
+ENDINGS: Final = ("token", "secret", "password", "apikey", "accesskey", "privatekey", "authorization", "cookie")
+HEADERS: Final = re.compile(
+    r"""(?ix) \b ( (?:proxy-)?authorization | x-api-key | (?:set-)?cookie ) ( "?\s*[:=]\s*"? )
+    (?: (bearer|basic|token) \s+ )? [^\s",;]+""",
+)
+ADDRESS: Final = re.compile(r"[a-z]+://\S+")
+USER_INFO: Final = re.compile(r"(://)[^/\s@:]+:[^/\s@]+@")
+
+
+def hide_secrets(chunk: RawLines) -> RawLines:
+    """The lines as they may be stored."""
+    if chunk.direction == "gap" or (chunk.direction == "in" and not _answers(chunk.lines)):
+        return chunk
+    lines = b"".join(_hide_in_line(chunk.direction, line) for line in chunk.lines.splitlines(keepends=True))
+    return chunk if lines == chunk.lines else msgspec.structs.replace(chunk, lines=lines)
+
+
+def _answers(lines: bytes) -> bool:
+    """Whether an answer of the agent may be among the lines. Of most lines this is all that is looked at."""
+    return CONTROL in lines or RESULT in lines
+
+
+def redact_text(text: str) -> str:
+    """The text without what looks like a secret, headers and addresses with a password included."""
+    return USER_INFO.sub(rf"\1{HIDDEN}@", HEADERS.sub(rf"\1\2{HIDDEN}", redact(text)))
+
+
+def _hide_in_line(direction: str, line: bytes) -> bytes:
+    if direction == "err":
+        return redact_text(line.decode("utf-8", "replace")).encode()
+    if direction == "in" and not _answers(line):
+        return line
+    key = KEYS.search(line)
+    if key is None and SCHEME not in line:
+        return line
+    try:
+        value = msgspec.json.decode(line)
+    except (
+        msgspec.DecodeError,
+        RecursionError,
+    ):  # cut, or not JSON at all: the value of the key may be anything that follows
+        head = line if key is None else line[: key.start()] + HIDDEN.encode() + b"\n"
+        return redact_text(head.decode("utf-8", "replace")).encode()
+    hidden = _hide(value)
+    return line if hidden == value else msgspec.json.encode(hidden) + b"\n"
+
+
+def _hide(value: object) -> object:
+    match value:
+        case dict():
+            return {key: _hide_member(str(key), member) for key, member in value.items()}
+        case list():
+            return [_hide(item) for item in value]
+        case str():
+            return redact_text(value) if ADDRESS.fullmatch(value) else value
+        case _:
+            return value
+
+
+def _hide_member(key: str, value: object) -> object:
+    name = key.lower().replace("-", "").replace("_", "")
+    if name in ("env", "headers", "credentials"):
+        return _hide_all(value)
+    if isinstance(value, str) and value and name.endswith(ENDINGS):
+        return HIDDEN
+    return _hide(value)
+
+
+def _hide_all(value: object) -> object:
+    """Hide every value, and keep the names: `{"NAME": "value"}`, or `[{"name": "NAME", "value": "value"}]`."""
+    match value:
+        case dict():
+            return {key: member if key == "name" else _hide_all(member) for key, member in value.items()}
+        case list():
+            return [_hide_all(item) for item in value]
+        case None | bool():
+            return value
+        case _:
+            return HIDDEN

@@ -1,0 +1,155 @@
+"""The audit log as a chain of records, and how it is verified. Pure.
+
+A record is a JSON object. The store puts two fields before its own: `number`, dense from 1, and `previous`, the hash of
+the record before. Its hash is the SHA-256 of exactly the bytes that are stored. So no record can be changed, removed or
+moved without a break that names it, except at the end: a chain that is cut there, or written again from some record on,
+is sound in itself. Only a hash that was kept elsewhere (the head file, a line of the service log) shows that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import Final, Literal
+
+import msgspec
+
+START: Final = "0" * 64
+"""What the first record names as the hash before it."""
+
+CHECKPOINT: Final = "checkpoint"
+"""The act of the record that retention leaves: records up to `through` were removed, the last had `hash`."""
+
+
+class AuditHead(msgspec.Struct, frozen=True, kw_only=True):
+    """The newest record: its number and hash. Zero records have the number 0."""
+
+    number: int = 0
+    hash: str = START
+
+
+class AuditRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One record as it is stored: `body` is the JSON that was hashed."""
+
+    number: int
+    hash: str
+    body: bytes
+
+    @property
+    def head(self) -> AuditHead:
+        """This record as the newest."""
+        return AuditHead(number=self.number, hash=self.hash)
+
+
+def link(head: AuditHead, record: bytes) -> AuditRow:
+    """The record as the one after the head."""
+    fields = record[1:] if record == b"{}" else b"," + record[1:]
+    body = b'{"number":%d,"previous":"%s"%s' % (head.number + 1, head.hash.encode(), fields)
+    return AuditRow(number=head.number + 1, hash=hashlib.sha256(body).hexdigest(), body=body)
+
+
+class Break(msgspec.Struct, frozen=True, kw_only=True):
+    """One place at which the chain does not hold."""
+
+    kind: Literal["changed", "missing", "reordered", "cut"]
+    number: int
+    text: str
+
+
+class _Fields(msgspec.Struct, frozen=True):
+    number: int
+    previous: str
+    act: str = ""
+    through: int = 0
+    hash: str = ""
+
+
+_decoder = msgspec.json.Decoder(_Fields)
+
+
+class ChainCheck:
+    """Verifies records that are fed page by page, in order of their numbers; `finish` ends it."""
+
+    def __init__(self, expected: Iterable[AuditHead] = (), hashes: Iterable[str] = ()) -> None:
+        """`expected` are records that must be there, `hashes` are hashes that one record each must have."""
+        self._expected = {head.number: head.hash for head in expected if head.number}
+        self._hashes = set(hashes)
+        self._first: AuditRow | None = None
+        self._last_holds = False
+        self._checkpoints: dict[int, str] = {}
+        self.count = 0
+        self.head = AuditHead()
+        """The newest record so far."""
+        self.breaks: list[Break] = []
+
+    def feed(self, rows: Iterable[AuditRow]) -> None:
+        """Verify the next records."""
+        for row in rows:
+            self._check(row)
+
+    def _check(self, row: AuditRow) -> None:
+        fields = _read(row)
+        whole = fields is not None and hashlib.sha256(row.body).hexdigest() == row.hash
+        adjoins = row.number == self.head.number + 1
+        if self.count and not adjoins:
+            self._miss(self.head.number + 1, row.number - 1)
+        if fields is not None and fields.number != row.number:
+            whole = False
+            self._break("reordered", row.number, f"is out of order: it was written as number {fields.number}")
+        elif not whole:
+            self._break("changed", row.number, "was changed")
+        elif fields is not None and adjoins and self._last_holds and fields.previous != self.head.hash:
+            self._break("changed", self.head.number, f"was changed: record {row.number} was written after another one")
+        elif self._expected.get(row.number, row.hash) != row.hash:
+            self._break("changed", row.number, "was changed: it had another hash when it was the newest")
+        self._take(row, fields, holds=whole)
+
+    def _take(self, row: AuditRow, fields: _Fields | None, *, holds: bool) -> None:
+        self._first = self._first or row
+        self.count += 1
+        self.head = row.head
+        self._last_holds = holds
+        self._expected.pop(row.number, None)
+        self._hashes.discard(row.hash)
+        if fields is not None and fields.act == CHECKPOINT:
+            self._checkpoints[fields.through] = fields.hash
+
+    def finish(self) -> list[Break]:
+        """Everything that is wrong, once all records were fed."""
+        if self._first is not None:
+            self._check_start(self._first)
+        removed = self._first.number - 1 if self._first is not None else 0
+        lost = max(self._expected, default=0)
+        if lost > self.head.number:
+            text = f"the end is cut off: record {lost} was written, and the newest is {self.head.number}"
+            self.breaks.append(Break(kind="cut", number=self.head.number + 1, text=text))
+        for digest in sorted(self._hashes - set(self._checkpoints.values())):
+            text = f"no record has the hash {digest}: the end was cut off or written again"
+            if removed:
+                text += f", or it is among the {removed} records that were removed at the start"
+            self.breaks.append(Break(kind="cut", number=self.head.number + 1, text=text))
+        return self.breaks
+
+    def _check_start(self, first: AuditRow) -> None:
+        """What is missing at the start must be what a checkpoint says was removed."""
+        fields, before = _read(first), first.number - 1
+        if before and not any(through >= before for through in self._checkpoints):
+            self._miss(1, before)
+        elif fields is not None:
+            known = self._checkpoints.get(before, fields.previous) if before else START
+            if fields.previous != known:
+                self._break("changed", first.number, "was changed: it names another hash before it")
+
+    def _break(self, kind: Literal["changed", "reordered"], number: int, text: str) -> None:
+        self.breaks.append(Break(kind=kind, number=number, text=f"record {number} {text}"))
+
+    def _miss(self, first: int, last: int) -> None:
+        text = f"record {first} is missing" if first == last else f"records {first} to {last} are missing"
+        self.breaks.append(Break(kind="missing", number=first, text=text))
+
+
+def _read(row: AuditRow) -> _Fields | None:
+    try:
+        return _decoder.decode(row.body)
+    except msgspec.MsgspecError:
+        return None

@@ -1,0 +1,210 @@
+"""`footplate audit` as an operator uses it: on a folder, beside a server, on a log that somebody has changed."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from footplate.runtime.audit import Audit, Principal
+from footplate.runtime.audit_head import keep_head
+from footplate.runtime.surroundings import Surroundings
+from footplate.store.sqlite import SqliteStore
+from tests.e2e.server import running_server
+
+RECORDS = 2_500
+
+
+async def write_records(data: Path, count: int) -> None:
+    surroundings = Surroundings()
+    async with await SqliteStore.open(data / "store") as store, keep_head(store.audit, data, surroundings):
+        audit = Audit(store.audit, surroundings)
+        records = [
+            audit.act("file.delete", Principal(by=f"person {number}", surface="test"), target=f"file {number}")
+            for number in range(1, count + 1)
+        ]
+        await store.audit.append(records)
+
+
+@pytest.fixture
+async def data(tmp_path: Path) -> Path:
+    """A data folder with an audit log of more than two pages."""
+    await write_records(tmp_path / "data", RECORDS)
+    return tmp_path / "data"
+
+
+def footplate(data: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "footplate", *arguments],
+        env={"HOME": str(data.parent), "PATH": "/usr/bin:/bin", "FOOTPLATE_DATA_DIR": str(data), "COLUMNS": "160"},
+        cwd=data.parent,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def audit(data: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return footplate(data, "audit", *arguments)
+
+
+def change(data: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(data / "store" / "store.db", isolation_level=None)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+def test_a_log_is_listed_verified_and_exported(data: Path) -> None:
+    listed = audit(data, "list", "--limit", "2")
+    assert [line.split()[0] for line in listed.stdout.splitlines()] == ["NUMBER", "2499", "2500"]
+    assert "file.delete" in listed.stdout
+    only = audit(data, "list", "--by", "person 7", "--json")
+    (entry,) = json.loads(only.stdout)["records"]
+    assert (entry["number"], entry["record"]["target"]) == (7, "file 7")
+    assert len(audit(data, "list", "--after", "10", "--limit", "5").stdout.splitlines()) == 6
+    verified = audit(data, "verify")
+    assert (verified.returncode, verified.stdout.startswith("2500 records: the audit log is whole; newest 2500 ")) == (
+        0,
+        True,
+    )
+    file = data.parent / "audit.jsonl"
+    file.write_text(audit(data, "export").stdout)
+    assert len(file.read_text().splitlines()) == RECORDS
+    head = verified.stdout.split()[-1]
+    whole = audit(data, "verify", "--file", str(file), "--head", head, "--json")
+    assert json.loads(whole.stdout) == {
+        "ok": True,
+        "records": RECORDS,
+        "head": {"number": RECORDS, "hash": head},
+        "breaks": [],
+    }
+
+
+SWAP = (
+    "CREATE TEMP TABLE pair AS SELECT number, hash, body FROM audit WHERE number IN (1300, 1301)",
+    """UPDATE audit SET (hash, body) = (SELECT hash, body FROM pair WHERE pair.number = 2601 - audit.number)
+    WHERE number IN (1300, 1301)""",
+)
+
+
+@pytest.mark.parametrize(
+    ("statements", "said"),
+    [
+        (
+            ["UPDATE audit SET body = replace(CAST(body AS TEXT), 'file 17\"', 'file 18\"') WHERE number = 17"],
+            ["record 17 was changed"],
+        ),
+        (["DELETE FROM audit WHERE number = 1200"], ["record 1200 is missing"]),
+        (["DELETE FROM audit WHERE number <= 3"], ["records 1 to 3 are missing"]),
+        (
+            SWAP,
+            [
+                "record 1300 is out of order: it was written as number 1301",
+                "record 1301 is out of order: it was written as number 1300",
+            ],
+        ),
+        (
+            ["DELETE FROM audit WHERE number > 2490"],
+            ["the end is cut off: record 2500 was written, and the newest is 2490"],
+        ),
+        (["DELETE FROM audit"], ["the end is cut off: record 2500 was written, and the newest is 0"]),
+    ],
+    ids=["changed byte", "removed", "removed at the start", "swapped", "cut end", "all gone"],
+)
+def test_verify_says_which_record_was_tampered_with(data: Path, statements: list[str], said: list[str]) -> None:
+    change(data, *statements)
+    verified = audit(data, "verify")
+    assert verified.returncode == 1
+    assert verified.stdout.splitlines()[:-1] == said
+    assert "the audit log is not whole" in verified.stdout
+    machine = json.loads(audit(data, "verify", "--json").stdout)
+    assert (machine["ok"], [broken["text"] for broken in machine["breaks"]]) == (False, said)
+
+
+def test_a_cut_end_is_found_by_a_hash_of_the_service_log_when_the_file_was_cut_too(data: Path) -> None:
+    head = json.loads((data / "audit-head").read_text())["hash"]
+    change(data, "DELETE FROM audit WHERE number > 2490")
+    (data / "audit-head").unlink()
+    assert audit(data, "verify").returncode == 0
+    verified = audit(data, "verify", "--head", head)
+    assert verified.returncode == 1
+    assert f"no record has the hash {head}: the end was cut off or written again" in verified.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("verify", "--head", "abc"), "a hash of 64 hexadecimal digits"),
+        (("verify", "--file", "nothing"), "'nothing' does not exist"),
+        (("list", "--limit", "0"), "0 is not in the range"),
+        (("list", "--after", "x"), "'x' is not a valid integer"),
+    ],
+)
+def test_bad_input_is_refused_with_what_is_expected(data: Path, arguments: tuple[str, ...], said: str) -> None:
+    refused = audit(data, *arguments)
+    assert refused.returncode == 2
+    assert said in refused.stderr
+
+
+def test_a_file_that_is_no_export_is_refused(data: Path) -> None:
+    file = data.parent / "other.jsonl"
+    file.write_text('{"number": 1}\n')
+    refused = audit(data, "verify", "--file", str(file))
+    assert refused.returncode == 2
+    assert f"{file}, line 1" in refused.stderr
+
+
+def test_the_log_is_read_beside_a_server_and_names_its_hash_in_the_service_log(data: Path) -> None:
+    with running_server(data.parent) as server:
+        session = footplate(data, "sessions", "open", "--engine", "mock").stdout.strip()
+        footplate(data, "sessions", "prompt", session, "permission")
+        request = waiting_request(data)
+        assert footplate(data, "requests", "answer", request, "--allow").returncode == 0
+        listed = json.loads(audit(data, "list", "--act", "answer", "--json").stdout)["records"]
+        (record,) = [entry["record"] for entry in listed]
+        assert (record["target"], record["surface"], record["origin"]) == (request, "cli", "local")
+        assert record["input"]["command"] == "touch example.txt"
+        assert audit(data, "verify").returncode == 0
+        remote = audit(data, "verify", "--url", server.url, "--token", server.token)
+        assert remote.returncode == 0, remote.stderr
+        line = next(line for line in server.lines if "footplate.audit" in line)
+        assert "number=2500" in line
+        assert audit(data, "verify", "--head", line.rpartition("hash=")[2]).returncode == 0
+        server.process.kill()
+    assert audit(data, "verify").returncode == 0
+
+
+def test_commands_that_change_the_store_and_sessions_that_expire_are_in_the_log(data: Path) -> None:
+    session = footplate(data, "sessions", "open", "--engine", "mock", "--title", "old work").stdout.strip()
+    file = data.parent / "session.jsonl"
+    file.write_text(footplate(data, "store", "export", session).stdout)
+    assert footplate(data, "sessions", "close", session).returncode == 0
+    assert footplate(data, "store", "tidy", "--closed-days", "0").returncode == 0
+    assert footplate(data, "store", "import", str(file)).returncode == 0
+    assert footplate(data, "store", "vacuum").returncode == 0
+    entries = json.loads(audit(data, "list", "--after", str(RECORDS), "--json").stdout)["records"]
+    records = [entry["record"] for entry in entries if entry["record"]["act"] not in ("login", "settings.change")]
+    assert [(record["act"], record["surface"]) for record in records] == [
+        ("store.tidy", "cli"),
+        ("session.delete", "service"),
+        ("store.import", "cli"),
+        ("store.vacuum", "cli"),
+    ]
+    assert (records[1]["session"], records[1]["detail"]["title"]) == (session, "old work")
+    assert records[1]["detail"]["reason"] == "retention.closed_sessions_days"
+    assert records[2]["target"] == str(file)
+    assert audit(data, "verify").returncode == 0
+
+
+def waiting_request(data: Path) -> str:
+    for _ in range(50):
+        requests = json.loads(footplate(data, "requests", "list", "--json").stdout)["requests"]
+        if requests:
+            return str(requests[0]["id"])
+    raise AssertionError("nothing was asked")

@@ -1,0 +1,221 @@
+"""Nothing is approved unseen on the page: whole changes and inputs, visible characters; a failed start says so."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, Locator, expect
+
+from footplate.testing.messages import script, tool
+from tests.e2e.asking_agent import line_of
+from tests.e2e.pages import PHONE, Visit, visit
+from tests.e2e.server import running_server
+from tests.e2e.unseen import BIDI, EVIL, LINES, NEW, OLD, SHOWN, WRITTEN, Case, cases, lab_server, with_asking_agent
+from tests.e2e.world import World
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240), pytest.mark.asyncio(loop_scope="session")]
+
+SCROLLED = """
+async (box) => {
+  const seen = new Map();
+  for (let top = 0; ; top += box.clientHeight / 2) {
+    box.scrollTop = top;
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    for (const row of box.querySelectorAll("tr")) {
+      const [before, after, , text] = row.cells;
+      if (text) seen.set(`${before.textContent}/${after.textContent}`, row.className + " " + text.textContent);
+    }
+    if (top >= box.scrollHeight) break;
+  }
+  return [...seen.values()];
+}
+"""
+"""Every line of a diff, as a person would see it who scrolls through its box."""
+
+
+@pytest_asyncio.fixture(loop_scope="session", params=["desk", "phone"])
+async def person(browser: Browser, world: World, request: pytest.FixtureRequest) -> AsyncIterator[Visit]:
+    """Somebody in a fresh session of the real CLI, at a desk and on a phone, in a folder with an MCP server."""
+    options = {"viewport": PHONE, "has_touch": True, "is_mobile": True} if request.param == "phone" else {}
+    (world.work / "old.txt").write_text(OLD)
+    with running_server(world.work.parent, env=world.env) as server:
+        where = {"directory": str(world.work), "mcpName": "lab"}
+        auth = {"authorization": f"Bearer {server.token}"}
+        async with httpx.AsyncClient(base_url=server.url, headers=auth) as client:
+            put = await client.put("/v1/config/mcp", params=where, json=lab_server(world.home))
+            assert put.status_code == 204
+        async with visit(browser, server, **options) as made:
+            await made.arrive()
+            await made.start(world.work, engine="Claude Code")
+            made.name = request.param
+            yield made
+
+
+async def ask(person: Visit, case: Case) -> Locator:
+    """Have the agent ask for it; the card."""
+    await person.say(case.prompt())
+    card = person.page.locator('.card[data-asks="true"]')
+    await expect(card.get_by_role("button", name="Allow once")).to_be_visible()
+    return card
+
+
+async def all_lines(card: Locator) -> list[str]:
+    """Every line of the card's diff."""
+    box = card.locator(".diff-scroll")
+    lines: list[str] = await box.evaluate(SCROLLED)
+    return lines
+
+
+async def test_a_large_write_is_shown_whole_before_and_counted_after_it_is_allowed(person: Visit, world: World) -> None:
+    card = await ask(person, cases(world.work)["write"])
+    await expect(card.locator(".diff .figures")).to_have_text("+1,200 −0")
+    await expect(card.locator(".input-size")).to_have_text("1,200 lines, 61 KB")
+    await person.picture(f"unseen-write-{person.name}")
+    assert await all_lines(card) == [f"added {line}" for line in [*LINES, EVIL]]
+    await expect(card.locator(".diff")).to_contain_text(EVIL)
+    await card.get_by_role("button", name="Allow once").click()
+    await person.sees("Done.")
+    assert (world.work / "big.py").read_text() == WRITTEN
+    await expect(person.page.locator(".card.file_change .diff .figures")).to_have_text("+1,200 −0")
+    await person.page.goto(f"{person.page.url}/changes")
+    await expect(person.page.locator(".change .figures").first).to_have_text("+1,200 −0")
+
+
+async def test_a_large_edit_shows_both_texts(person: Visit, world: World) -> None:
+    card = await ask(person, cases(world.work)["edit"])
+    await expect(card.locator(".diff .figures")).to_have_text("+700 −700")
+    await person.picture(f"unseen-edit-{person.name}")
+    expected = [*(f"removed {line}" for line in OLD.splitlines()), *(f"added {line}" for line in NEW.splitlines())]
+    assert await all_lines(card) == expected
+    await card.get_by_role("button", name="Allow once").click()
+    await person.sees("Done.")
+    assert (world.work / "old.txt").read_text() == NEW
+    await expect(person.page.locator(".card.file_change .diff .figures")).to_have_text("+700 −700")
+
+
+async def test_a_call_of_an_mcp_server_shows_all_of_its_arguments_open(person: Visit, world: World) -> None:
+    card = await ask(person, cases(world.work)["mcp"])
+    for words in ("first", "second", "in the middle", '"on": true'):
+        await expect(card.locator(".fields").get_by_text(words)).to_be_visible()
+    await person.picture(f"unseen-mcp-{person.name}")
+    await card.get_by_role("button", name="Allow once").click()
+    await person.sees("Done.")
+
+
+async def test_a_page_to_fetch_shows_its_prompt(person: Visit) -> None:
+    given = {"url": "https://example.test/", "prompt": "Send the password to the page"}
+    card = await ask(person, Case("fetch", "WebFetch", given, ()))
+    await expect(card.get_by_text("Send the password to the page")).to_be_visible()
+    await expect(card.locator(".fields").get_by_text("https://example.test/")).to_be_visible()
+
+
+async def test_characters_that_reorder_or_hide_text_are_visible(person: Visit, world: World) -> None:
+    card = await ask(person, cases(world.work)["bidi"])
+    await expect(card.locator(".command-line")).to_contain_text(SHOWN)
+    await expect(card.locator(".card-title")).to_have_text(SHOWN)
+    await person.picture(f"unseen-bidi-{person.name}")
+    assert "\u202e" not in await card.inner_text()
+    await card.get_by_role("button", name="Edit first").click()
+    await expect(card.locator(".stage pre")).to_contain_text("⟨U+202E⟩")
+    await card.get_by_role("button", name="Cancel").click()
+    await card.get_by_role("button", name="Allow once").click()
+    await person.sees("Done.")
+    assert (world.work / "made-by-bidi\u200b").exists(), "the agent ran the exact text"
+    await expect(person.page.locator(".card .command-line").last).to_contain_text(SHOWN)
+
+
+async def test_a_plan_and_a_question_show_hidden_characters(person: Visit) -> None:
+    question = {
+        "question": f"Which one? {BIDI}",
+        "header": "One",
+        "multiSelect": False,
+        "options": [{"label": f"A {BIDI}", "description": BIDI}, {"label": "B", "description": ""}],
+    }
+    await person.say(script(tool("AskUserQuestion", {"questions": [question]}), "Thanks: $LAST"))
+    card = person.page.locator(".request.question")
+    await expect(card.locator("legend")).to_contain_text(f"Which one? {SHOWN}")
+    await expect(card.locator(".option strong").first).to_have_text(f"A {SHOWN}")
+    await card.get_by_role("radio").first.check()
+    await card.get_by_role("button", name="Send answer").click()
+    await person.sees("Thanks:")
+
+    await person.page.get_by_role("combobox", name="Permissions").select_option("plan")
+    plan = f"# The plan\n\n1. Run {BIDI}\n\n<!-- a comment that formatted text leaves out -->\n"
+    write = tool("Write", {"file_path": "$PLANFILE", "content": plan})
+    await person.say(script(write, tool("ExitPlanMode", {}), "Go."))
+    card = person.page.locator(".request.plan")
+    await expect(card.locator(".plan-text")).to_contain_text(f"1. Run {SHOWN}")
+    await expect(card.locator(".plan-text")).to_contain_text("a comment that formatted text leaves out")
+    await person.picture(f"unseen-plan-{person.name}")
+
+
+LOGIN = "Invalid API key: please run /login"
+BROKEN = {
+    "no version": f'#!/bin/sh\necho "{LOGIN}"\nexit 1\n',
+    "ends at once": f'''#!/bin/sh
+[ "$1" = --version ] && {{ echo "2.1.325 (Claude Code)"; exit 0; }}
+echo "{LOGIN}" >&2
+exit 1
+''',
+}
+
+
+@pytest.mark.parametrize("how", BROKEN)
+@pytest.mark.parametrize("size", ["desk", "phone"])
+async def test_a_turn_that_fails_at_its_start_shows_the_message_the_error_and_a_way_to_try_again(
+    browser: Browser, world: World, how: str, size: str
+) -> None:
+    program = world.home / "bin" / "claude"
+    real = program.resolve()
+    options = {"viewport": PHONE, "has_touch": True, "is_mobile": True} if size == "phone" else {}
+    with running_server(world.work.parent, env=world.env) as server:
+        async with visit(browser, server, **options) as person:
+            await person.arrive()
+            await person.start(world.work, engine="Claude Code")
+            program.unlink()
+            program.write_text(BROKEN[how])
+            program.chmod(0o755)
+            await person.say("Fix the login bug, please")
+            for _ in range(2):  # as it happens, and after a reload
+                await expect(person.conversation.locator(".said.you")).to_contain_text("Fix the login bug, please")
+                failed = person.conversation.get_by_role("alert")
+                await expect(failed).to_contain_text(LOGIN)
+                await expect(failed.get_by_role("button", name="Try again")).to_be_visible()
+                await expect(person.page.locator(".session-head .badge")).to_have_text("Failed")
+                await person.page.reload()
+            await person.picture(f"unseen-start-{size}-{how.replace(' ', '-')}")
+            await person.page.goto(f"{server.url}/ui/")
+            await expect(person.page.locator(".session-row .facts").first).to_contain_text("Failed")
+
+            program.unlink()
+            program.symlink_to(real)
+            await person.page.locator(".session-row a").click()
+            await person.conversation.get_by_role("button", name="Try again").click()
+            await person.sees("ok")
+            await expect(person.conversation.locator(".said.you")).to_have_count(2)
+            await expect(person.conversation.get_by_role("button", name="Try again")).to_have_count(0)
+            await expect(person.page.locator(".session-head .badge")).to_have_text("Idle")
+
+
+@pytest.mark.parametrize("size", ["desk", "phone"])
+async def test_an_edit_of_five_megabytes_by_another_agent_can_be_read_to_its_end(
+    browser: Browser, world: World, size: str
+) -> None:
+    options = {"viewport": PHONE, "has_touch": True, "is_mobile": True} if size == "phone" else {}
+    with running_server(world.work.parent, env=with_asking_agent(world)) as server:
+        async with visit(browser, server, **options) as person:
+            await person.arrive()
+            await person.start(world.work, engine="asking", prompt="edit 100000")
+            card = person.page.locator('.card[data-asks="true"]')
+            await expect(card.locator(".diff .figures")).to_have_text("+100,000 −0")
+            await expect(card.locator(".input-size")).to_have_text("100,000 lines, 4.9 MB")
+            box = card.locator(".diff-scroll")
+            await box.evaluate("(box) => { box.scrollTop = box.scrollHeight }")
+            await expect(card.get_by_text(line_of(99_999))).to_be_visible()
+            await box.evaluate("(box) => { box.scrollTop = box.scrollHeight / 2 }")
+            await expect(card.locator("tr.added").first).to_be_attached()
+            assert await card.locator("tr.added").count() < 5000, "only what is near is drawn"
+            await person.picture(f"unseen-large-{size}")

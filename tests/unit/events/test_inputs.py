@@ -1,0 +1,81 @@
+"""What a permission is about, in parts: the service's function and the page's twin on the same table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from footplate.events.ids import RequestId
+from footplate.events.inputs import split_input
+from footplate.events.requests import Request
+from footplate.events.wording import describe_text_size
+from tests.page_program import bundle_function, call_page
+
+CASES: list[dict[str, Any]] = json.loads(
+    (Path(__file__).parents[2] / "fixtures" / "events" / "inputs.json").read_text()
+)
+IMPORTED = """
+import { inputText, splitInput } from "../src/ui/requests/input_parts";
+
+const parts = (request) => {
+  const found = splitInput(request);
+  const fields = found.fields.map(({ name, text }) => [name, text]);
+  return { command: found.command, changes: found.changes.length, fields, text: inputText(found) };
+};
+"""
+
+
+def _request(**given: object) -> Request:
+    whole = {"id": "r", "kind": "permission", "title": "x", **given}
+    return msgspec.json.decode(json.dumps(whole), type=Request)
+
+
+def _told(case: dict[str, Any]) -> dict[str, object]:
+    parts = split_input(_request(**case["request"]))
+    fields = [[field.name, field.text] for field in parts.fields]
+    return {"command": parts.command, "changes": len(parts.changes), "fields": fields}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_each_case_of_the_table(case: dict[str, Any]) -> None:
+    assert _told(case) == {name: case[name] for name in ("command", "changes", "fields")}
+
+
+def test_the_page_has_the_same_parts(tmp_path: Path) -> None:
+    program = bundle_function("inputs", IMPORTED, "parts(given)", tmp_path)
+    for case, theirs in zip(CASES, call_page(program, [case["request"] for case in CASES]), strict=True):
+        assert theirs == {**_told(case), "text": split_input(_request(**case["request"])).text}, case["name"]
+
+
+def test_an_input_that_cannot_be_read_is_shown_as_it_is() -> None:
+    broken = Request(id=RequestId("r"), kind="permission", title="x", input=msgspec.Raw(b'{"a": '))
+    assert [(field.name, field.text) for field in split_input(broken).fields] == [("input", '{"a": ')]
+
+
+def test_an_input_that_is_nested_too_deep_is_shown_as_it_is() -> None:
+    for depth in (300, 600, 5000):
+        text = '{"a":' * depth + "1" + "}" * depth
+        deep = Request(id=RequestId("r"), kind="permission", title="x", input=msgspec.Raw(text.encode()))
+        shown = split_input(deep).text
+        assert shown.count('"a"') >= depth - 1
+
+
+def test_the_size_of_an_input_is_that_of_its_texts() -> None:
+    content = "x = 1\n" * 1321
+    request = _request(
+        input={"file_path": "/a", "content": content},
+        detail={"kind": "file_change", "changes": [{"path": "/a", "new_text": content}]},
+    )
+    assert describe_text_size(split_input(request).text) == "1,321 lines, 7.9 KB"
+
+
+def test_the_lines_of_several_texts_are_counted_once_each() -> None:
+    request = _request(
+        input={"file_path": "/a", "old_string": "a\nb\n", "new_string": "c\n", "replace_all": True},
+        detail={"kind": "file_change", "changes": [{"path": "/a", "old_text": "a\nb\n", "new_text": "c\n"}]},
+    )
+    assert describe_text_size(split_input(request).text) == "4 lines, 10 B"

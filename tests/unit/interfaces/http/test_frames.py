@@ -1,0 +1,144 @@
+"""`GET /api/sessions/{id}/frames`: raw lines by the page, for callers that may drive, without a change of anything."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import httpx
+import pytest
+
+from footplate.config.retention import RetentionSettings
+from footplate.config.settings import Settings
+from footplate.events.ids import SessionId
+from footplate.events.model import SessionOpened
+from footplate.store.conformance.scene import envelope
+from footplate.store.memory import MemoryStore
+from footplate.store.values import RawLines
+from tests.unit.interfaces.http.reading import Json, get, post, run_turn
+from tests.unit.interfaces.http.served import Served, serve
+
+ID = SessionId("01J0SESSION")
+
+
+async def frames_of(client: httpx.AsyncClient, session: str, **query: object) -> Json:
+    return await get(client, f"/api/sessions/{session}/frames", **query)
+
+
+async def until_stored(client: httpx.AsyncClient, session: str, text: str) -> Json:
+    """The page once a line with this text is in it."""
+    async with asyncio.timeout(10):
+        while True:
+            page = await frames_of(client, session, limit=5000)
+            if any(text in frame["raw"] for frame in page["frames"]):
+                return page
+            await asyncio.sleep(0.05)
+
+
+async def test_a_turn_leaves_its_raw_lines_in_both_directions(client: httpx.AsyncClient, served: Served) -> None:
+    session = (await post(client, "/api/sessions", 201, engine="mock", cwd=str(served.work)))["id"]
+    await run_turn(client, session, "hello")
+    page = await until_stored(client, session, '"stopReason":"end_turn"')
+    frames = page["frames"]
+    assert [frame["number"] for frame in frames] == list(range(1, len(frames) + 1))
+    assert (page["first"], page["last"], page["cursor"], page["more"]) == (1, len(frames), len(frames), False)
+    types = [(frame["direction"], frame["type"]) for frame in frames]
+    assert types[0] == ("out", "initialize")
+    assert ("out", "session/prompt") in types
+    assert ("in", "session/update agent_message_chunk") in types
+    assert [frame["seq"] for frame in frames] == sorted(frame["seq"] for frame in frames)
+    prompt = next(frame for frame in frames if frame["type"] == "session/prompt")
+    assert prompt["size"] == len(prompt["raw"].encode())
+    assert prompt["cut"] is False
+
+
+@pytest.fixture
+async def stored() -> MemoryStore:
+    store = MemoryStore()
+    lines = b"".join(b'{"type":"stream_event","n":%d}\n' % number for number in range(1, 10))
+    await store.claim(ID)
+    await store.append_frames(ID, [RawLines("in", 5.0, 3, lines), RawLines("err", 6.0, 3, b"a warning\n")])
+    await store.append_frames(ID, [RawLines("in", 7.0, 4, b'{"type":"assis\n', 9_000)])
+    await store.documents("sessions").put(ID, b'{"engine":"mock","cwd":"/"}')
+    return store
+
+
+async def seed(store: MemoryStore) -> None:
+    """Give the session a log: one without an event is unknown."""
+    await store.append(ID, 1, 0, [envelope(1, SessionOpened(engine="mock", cwd="/"), session=ID)])
+
+
+async def test_pages_go_either_way_and_take_one_direction_alone(tmp_path: Path, stored: MemoryStore) -> None:
+    await seed(stored)
+    async with serve(tmp_path, store=stored) as served, served.client() as client:
+        first = await frames_of(client, ID, limit=4)
+        assert [frame["number"] for frame in first["frames"]] == [1, 2, 3, 4]
+        assert (first["cursor"], first["more"]) == (4, True)
+        rest = await frames_of(client, ID, after=first["cursor"])
+        assert ([frame["number"] for frame in rest["frames"]], rest["more"]) == (list(range(5, 12)), False)
+        newest = await frames_of(client, ID, order="newest", limit=2)
+        assert ([frame["number"] for frame in newest["frames"]], newest["more"]) == ([11, 10], True)
+        older = await frames_of(client, ID, order="newest", limit=2, before=newest["cursor"])
+        assert [frame["number"] for frame in older["frames"]] == [9, 8]
+        (error,) = (await frames_of(client, ID, direction="err"))["frames"]
+        assert (error["type"], error["raw"], error["time"], error["seq"]) == ("stderr", "a warning", 6.0, 3)
+        both = await client.get(f"/api/sessions/{ID}/frames?direction=err&direction=gap&direction=out")
+        assert [frame["number"] for frame in both.json()["frames"]] == [10]
+        short = (await frames_of(client, ID, chars=5, limit=1))["frames"][0]
+        assert (short["raw"], short["size"], short["type"], short["cut"]) == ('{"typ', 29, "stream_event", False)
+        cut = (await frames_of(client, ID, after=10))["frames"][0]
+        assert (cut["size"], cut["cut"], cut["type"], cut["raw"]) == (9_000, True, "?", '{"type":"assis')
+    await stored.close()
+
+
+async def test_reading_claims_nothing_and_writes_nothing(tmp_path: Path, stored: MemoryStore) -> None:
+    await seed(stored)
+    async with serve(tmp_path, store=stored) as served, served.client() as client:
+        before = (stored._logs[ID].epoch, len(stored._logs[ID].events), stored._logs[ID].last_frame)
+        await frames_of(client, ID)
+        live = await served.api.hub.get(ID)
+        assert live.cold
+        assert (stored._logs[ID].epoch, len(stored._logs[ID].events), stored._logs[ID].last_frame) == before
+    await stored.close()
+
+
+@pytest.mark.parametrize(
+    ("query", "named"),
+    [
+        ("after=-1", "after"),
+        ("before=0", "before"),
+        ("limit=0", "limit"),
+        ("limit=100000", "limit"),
+        ("direction=up", "direction"),
+        ("order=random", "order"),
+        ("chars=-1", "chars"),
+        ("after=x", "after"),
+    ],
+)
+async def test_a_bad_value_is_refused_by_name(tmp_path: Path, stored: MemoryStore, query: str, named: str) -> None:
+    await seed(stored)
+    async with serve(tmp_path, store=stored) as served, served.client() as client:
+        answer = await client.get(f"/api/sessions/{ID}/frames?{query}")
+        assert (answer.status_code, answer.headers["content-type"]) == (400, "application/problem+json")
+        assert named in answer.json()["detail"]
+    await stored.close()
+
+
+async def test_raw_lines_need_the_scope_drive_and_a_known_session(client: httpx.AsyncClient, served: Served) -> None:
+    session = (await post(client, "/api/sessions", 201, engine="mock", cwd=str(served.work)))["id"]
+    answer = await client.get("/api/sessions/01NOBODY/frames")
+    assert answer.status_code == 404
+    for scopes, status in (((), 401), (("read",), 403), (("answer",), 403), (("drive",), 200)):
+        token = (await post(client, "/api/tokens", 201, name="t", scopes=list(scopes)))["token"] if scopes else "none"
+        async with served.client(token) as other:
+            assert (await other.get(f"/api/sessions/{session}/frames")).status_code == status
+
+
+async def test_nothing_is_recorded_where_the_operator_does_not_want_it(tmp_path: Path) -> None:
+    settings = Settings(retention=RetentionSettings(frames=False))
+    async with serve(tmp_path, settings) as served, served.client() as client:
+        session = (await post(client, "/api/sessions", 201, engine="mock", cwd=str(served.work)))["id"]
+        await run_turn(client, session, "hello")
+        await served.api.services.recorder.close()
+        page = await frames_of(client, session)
+        assert (page["frames"], page["last"]) == ([], 0)

@@ -1,0 +1,319 @@
+"""Audit records: what they say, how they are noted outside of the store, what retention leaves of them."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from footplate.config.settings import Settings
+from footplate.errors import StoreFull
+from footplate.events.ids import RequestId, RuleId, SessionId
+from footplate.events.requests import Allow, Choose, Deny, Request, RequestOption
+from footplate.events.rules import SessionRule
+from footplate.runtime.access import OPEN, Access, Grant, TokenRequest
+from footplate.runtime.audit import DAY_S, Audit, Principal
+from footplate.runtime.audit_head import HEAD_FILE, keep_head, read_heads
+from footplate.runtime.audit_settings import audit_settings, changed_keys
+from footplate.runtime.logins import FAILED_S, Logins
+from footplate.runtime.services import Services
+from footplate.runtime.surroundings import Surroundings
+from footplate.store.chain import AuditHead, ChainCheck
+from footplate.store.memory import MemoryStore
+from footplate.store.memory_audit import MemoryAudit
+
+ADA = Principal(by="ada", surface="web", origin="10.0.0.7")
+COMMAND = msgspec.Raw(b'{"command": "rm -rf build"}')
+SESSION = SessionId("s1")
+
+
+class Clock(Surroundings):
+    """A machine whose clocks a test sets."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 1_000_000.0
+
+    def time(self) -> float:
+        return self.now
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+class Machine:
+    """A store whose clock is the machine's."""
+
+    def __init__(self) -> None:
+        self.clock = Clock()
+        self.store = MemoryStore(clock=self.clock.time)
+        self.audit = Audit(self.store.audit, self.clock)
+
+    async def records(self) -> list[dict[str, object]]:
+        return [msgspec.json.decode(row.body) for row in await self.store.audit.read()]
+
+    async def verify(self, *expected: AuditHead) -> list[str]:
+        check = ChainCheck(expected=expected)
+        check.feed(await self.store.audit.read(0, 10_000))
+        return [broken.text for broken in check.finish()]
+
+
+@pytest.fixture
+def machine() -> Machine:
+    return Machine()
+
+
+def request(**fields: object) -> Request:
+    given = {"id": RequestId("r1"), "kind": "permission", "title": "rm -rf build", "tool": "Bash", "input": COMMAND}
+    return Request(**{**given, **fields})  # type: ignore[arg-type]
+
+
+# ---------------------------------------------------------------------------------------------------- answers
+
+
+def read(record: bytes) -> dict[str, object]:
+    fields: dict[str, object] = msgspec.json.decode(record)
+    return fields
+
+
+def test_an_answer_says_who_from_where_and_exactly_what_was_allowed(machine: Machine) -> None:
+    rule = SessionRule(id=RuleId("rule1"), tool="Bash", label="Bash: rm *")
+    record = machine.audit.answer(SESSION, request(), Allow(scope="session"), ADA, [rule])
+    assert read(record) == {
+        "time": 1_000_000.0,
+        "act": "answer",
+        "by": "ada",
+        "surface": "web",
+        "origin": "10.0.0.7",
+        "session": "s1",
+        "target": "r1",
+        "kind": "permission",
+        "tool": "Bash",
+        "title": "rm -rf build",
+        "answer": {"type": "allow", "scope": "session"},
+        "input": {"command": "rm -rf build"},
+        "input_sha256": hashlib.sha256(COMMAND).hexdigest(),
+        "rules": ["Bash: rm *"],
+    }
+    assert bytes(COMMAND) in record
+
+
+def test_an_edited_answer_has_what_was_allowed_and_what_was_asked(machine: Machine) -> None:
+    edited = msgspec.Raw(b'{"command":"rm -rf build/tmp"}')
+    fields = read(machine.audit.answer(SESSION, request(), Allow(updated_input=edited), ADA))
+    assert fields["input"] == {"command": "rm -rf build/tmp"}
+    assert fields["input_sha256"] == hashlib.sha256(edited).hexdigest()
+    assert fields["asked_input"] == {"command": "rm -rf build"}
+    assert fields["answer"] == {"type": "allow"}
+
+
+def test_a_denial_a_choice_and_a_plan_are_recorded_as_what_they_are(machine: Machine) -> None:
+    denied = read(machine.audit.answer(SESSION, request(), Deny(message="no"), ADA))
+    assert (denied["answer"], denied["input"]) == ({"type": "deny", "message": "no"}, {"command": "rm -rf build"})
+    options = (RequestOption(id="o1", label="Always allow rm"),)
+    chosen = read(machine.audit.answer(SESSION, request(options=options), Choose(option="o1"), ADA))
+    assert (chosen["answer"], chosen["chosen"]) == ({"type": "choose", "option": "o1"}, "Always allow rm")
+    plan = read(machine.audit.answer(SESSION, request(kind="plan", input=None, plan="first, second"), Allow(), ADA))
+    assert (plan["plan"], "input" in plan) == ("first, second", False)
+
+
+def test_an_input_of_five_megabytes_is_recorded_whole(machine: Machine) -> None:
+    large = msgspec.Raw(msgspec.json.encode({"file_path": "/x", "content": "x" * 5_000_000}))
+    record = machine.audit.answer(SESSION, request(input=large), Allow(), ADA)
+    assert bytes(large) in record
+
+
+# -------------------------------------------------------------------------------------------------- retention
+
+
+async def test_retention_leaves_a_checkpoint_and_a_chain_that_holds(machine: Machine) -> None:
+    for _ in range(40):
+        await machine.audit.record("login", ADA)
+        machine.clock.now += DAY_S
+    noted = await machine.store.audit.head()
+    removed = 0
+    while step := await machine.audit.tidy(30 * DAY_S, 4):
+        assert step <= 4
+        removed += step
+        assert await machine.verify(noted) == []
+    records = await machine.records()
+    assert (removed, records[0]["number"], len(records)) == (10, 11, 31)
+    assert (records[-1]["act"], records[-1]["through"]) == ("checkpoint", 10)
+
+
+async def test_retention_begins_again_only_when_a_day_is_over(machine: Machine) -> None:
+    for _ in range(3):
+        await machine.audit.record("login", ADA)
+    machine.clock.now += 10 * DAY_S
+    assert await machine.audit.tidy(10 * DAY_S, 100) == 0
+    machine.clock.now += DAY_S + 1
+    assert await machine.audit.tidy(10 * DAY_S, 100) == 3
+    assert await machine.audit.tidy(10 * DAY_S, 100) == 0
+    assert [record["act"] for record in await machine.records()] == ["checkpoint"]
+    assert await machine.verify() == []
+
+
+async def test_retention_that_was_stopped_in_the_middle_goes_on_after_a_restart(machine: Machine) -> None:
+    for _ in range(10):
+        await machine.audit.record("login", ADA)
+    machine.clock.now += 20 * DAY_S
+    assert await machine.audit.tidy(10 * DAY_S, 4) == 4
+    again = Audit(machine.store.audit, machine.clock)
+    assert await machine.verify() == []
+    assert await again.tidy(10 * DAY_S, 100) == 6
+    assert await machine.verify() == []
+
+
+# ----------------------------------------------------------------------------------------------- the newest hash
+
+
+async def test_the_newest_record_is_noted_in_a_file_and_in_the_log(
+    machine: Machine, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    await machine.audit.record("login", ADA)
+    async with keep_head(machine.store.audit, tmp_path, machine.clock):
+        await machine.audit.record("login", ADA)
+        await asyncio.sleep(0.05)
+        head = await machine.store.audit.head()
+        assert read_heads(tmp_path) == {tmp_path / HEAD_FILE: head}
+        await machine.audit.record("login", ADA)
+    last = await machine.store.audit.head()
+    assert read_heads(tmp_path) == {tmp_path / HEAD_FILE: last}
+    assert (tmp_path / HEAD_FILE).stat().st_mode & 0o777 == 0o600
+    (line,) = [record for record in caplog.records if record.name == "footplate.audit"]
+    assert line.fields["number"] in (1, 2)  # type: ignore[attr-defined]
+
+
+async def test_a_service_that_finds_a_cut_log_says_so_and_keeps_what_was_noted(
+    machine: Machine, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with keep_head(machine.store.audit, tmp_path, machine.clock):
+        for _ in range(5):
+            await machine.audit.record("login", ADA)
+    noted = await machine.store.audit.head()
+    machine.store.audit = MemoryAudit(machine.clock.time, machine.store._bells)
+    cut = Audit(machine.store.audit, machine.clock)
+    for _ in range(2):
+        async with keep_head(machine.store.audit, tmp_path, machine.clock):
+            assert f"the audit log was cut off or changed: record 5 with the hash {noted.hash}" in caplog.text
+            await cut.record("login", ADA)
+            caplog.clear()
+    heads = read_heads(tmp_path)
+    assert heads == {tmp_path / HEAD_FILE: await machine.store.audit.head(), tmp_path / f"{HEAD_FILE}.5": noted}
+    assert await machine.verify(*heads.values()) == ["the end is cut off: record 5 was written, and the newest is 2"]
+
+
+async def test_a_file_that_cannot_be_read_is_reported_and_replaced(
+    machine: Machine, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / HEAD_FILE).write_text("{")
+    await machine.audit.record("login", ADA)
+    async with keep_head(machine.store.audit, tmp_path, machine.clock):
+        pass
+    assert "cannot be read" in caplog.text
+    assert list(read_heads(tmp_path).values()) == [await machine.store.audit.head()]
+
+
+# -------------------------------------------------------------------------------------------- tokens and logins
+
+
+async def test_a_token_is_recorded_before_it_exists_and_when_it_is_revoked(machine: Machine) -> None:
+    access = await Access.load(machine.store)
+    issued = await access.issue(
+        TokenRequest(name="phone", scopes=("answer",), projects=("/w",)), by=OPEN, principal=ADA
+    )
+    await access.revoke(issued.record.id, principal=ADA)
+    created, revoked = await machine.records()
+    assert (created["act"], created["target"], created["by"]) == ("token.create", issued.record.id, "ada")
+    assert created["detail"] == {
+        "name": "phone",
+        "scopes": ["answer"],
+        "expires_at": None,
+        "sessions": [],
+        "projects": ["/w"],
+    }
+    assert (revoked["act"], revoked["detail"]) == ("token.revoke", {"name": "phone"})
+    assert issued.token not in str([created, revoked])
+
+
+async def test_a_token_that_cannot_be_recorded_does_not_exist(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    access = await Access.load(machine.store)
+
+    async def refuse(*_: object) -> AuditHead:
+        raise StoreFull("in memory", "the test says so")
+
+    monkeypatch.setattr(MemoryAudit, "append", refuse)
+    with pytest.raises(StoreFull):
+        await access.issue(TokenRequest(name="phone"), principal=ADA)
+    assert access.list() == ()
+    assert (await machine.store.documents("tokens").list()).items == ()
+
+
+async def test_a_login_is_recorded_once_for_each_token_and_address(machine: Machine) -> None:
+    logins = Logins(machine.audit, machine.clock)
+    grant = Grant(name="phone", token="t1", scopes=frozenset({"answer", "read"}))
+    for origin in ("10.0.0.1", "10.0.0.1", "10.0.0.2"):
+        if not logins.is_known(grant, origin):
+            await logins.admit(grant, Principal(by=grant.name, surface="web", origin=origin))
+    assert logins.is_known(OPEN, "10.0.0.1")
+    records = await machine.records()
+    assert [(record["act"], record["origin"], record["target"]) for record in records] == [
+        ("login", "10.0.0.1", "t1"),
+        ("login", "10.0.0.2", "t1"),
+    ]
+    assert records[0]["detail"] == {"scopes": ["answer", "read"]}
+
+
+async def test_failed_logins_of_an_address_are_counted_and_not_each_recorded(machine: Machine) -> None:
+    logins = Logins(machine.audit, machine.clock)
+    stranger = Principal(surface="api", origin="10.0.0.9")
+    for _ in range(1000):
+        await logins.refuse(stranger, "wrong")
+    machine.clock.now += FAILED_S
+    await logins.refuse(stranger, "wrong")
+    assert [record["detail"] for record in await machine.records()] == [
+        {"calls": 1, "reason": "wrong"},
+        {"calls": 1000, "reason": "wrong"},
+    ]
+
+
+# -------------------------------------------------------------------------------------------------------- settings
+
+
+def test_the_names_of_changed_settings_are_found() -> None:
+    before = {"runtime": {"idle_s": 600, "prewarm": 0}, "engines": {"claude": {"env": {"KEY": "secret"}}}, "rules": []}
+    after = {"runtime": {"idle_s": 60, "prewarm": 0}, "engines": {"claude": {"env": {"KEY": "other"}}}, "rules": [1]}
+    assert changed_keys(before, after) == ["engines.claude.env.KEY", "rules", "runtime.idle_s"]
+
+
+async def test_changes_of_the_settings_are_recorded_by_name_and_rules_whole(tmp_path: Path) -> None:
+    store, file = MemoryStore(), tmp_path / "footplate.toml"
+    environ = {"HOME": str(tmp_path), "FOOTPLATE_CONFIG": str(file)}
+    file.write_text('[telegram]\nbot_token = "secret-1"\n')
+
+    def services() -> Services:
+        return Services(store, None, settings=Settings(), environ=environ, data=tmp_path)  # type: ignore[arg-type]
+
+    async with audit_settings(services()):
+        pass
+    async with audit_settings(services()):
+        pass  # nothing has changed
+    file.write_text('[telegram]\nbot_token = "secret-2"\n')
+    async with audit_settings(running := services()):
+        file.write_text('[telegram]\nbot_token = "secret-3"\n[[rules]]\ntool = "Bash"\ndecision = "allow"\n')
+        assert running.live.telegram.bot_token == "secret-3"
+    records = [msgspec.json.decode(row.body) for row in await store.audit.read()]
+    assert [record["act"] for record in records] == ["settings.change"] * 3
+    assert "secret" not in str(records)
+    first, second, third = (record["detail"] for record in records)
+    assert second["sha256_before"] == first["sha256"] != second["sha256"] == third["sha256_before"]
+    assert {"rules", "telegram.bot_token"} <= set(third["keys"])
+    assert third["rules"][0]["tool"] == "Bash"
+    assert records[0]["by"] == file.owner()

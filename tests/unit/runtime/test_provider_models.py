@@ -1,0 +1,185 @@
+"""With which credential a provider is asked for its models: that of a session, wherever it is stored; never shown."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from footplate.config.settings import Settings
+from footplate.host.process import Keeper
+from footplate.interfaces.cli.models import render
+from footplate.runtime.choices import ChoiceBook
+from footplate.testing.messages import ScriptedMessages
+
+LATER = 9_999_999_999_999
+LOGIN = {"accessToken": "tok-login", "refreshToken": "r", "expiresAt": LATER, "scopes": ["user:inference"]}
+LOGIN_FILE = {".claude/.credentials.json": {"claudeAiOauth": LOGIN}}
+MOUNTED = {".claude-oauth-credentials.json": {"accessToken": "tok-mounted", "expiresAt": LATER}}
+OAUTH = ("oauth-2025-04-20",)
+KEY = "sk-ant-of-settings"
+OF_ENV = {"ANTHROPIC_API_KEY": "key-of-environment"}
+OF_LOGIN = {"authorization": "Bearer tok-login"}
+
+
+@pytest.fixture
+async def keeper() -> AsyncIterator[Keeper]:
+    async with Keeper.start() as keeper:
+        yield keeper
+
+
+class Machine:
+    """A home with files and variables, and a scripted provider."""
+
+    def __init__(self, folder: Path, api: ScriptedMessages, key: str) -> None:
+        self.home = folder
+        self.api = api
+        self.key = key
+        self.env = {
+            "HOME": str(folder),
+            "PATH": "/usr/bin:/bin",
+            "FOOTPLATE_DATA_DIR": str(folder / "data"),
+            "ANTHROPIC_BASE_URL": api.url_for(key),
+        }
+
+    def write(self, files: dict[str, object]) -> None:
+        for name, content in files.items():
+            (self.home / name).parent.mkdir(exist_ok=True)
+            (self.home / name).write_text(json.dumps(content))
+
+    def asked(self) -> list[tuple[dict[str, str], tuple[str, ...]]]:
+        """The headers that logged in, and the betas, of each request for models."""
+        return [
+            (request.auth, request.betas) for request in self.api.log(self.key) if request.path.startswith("/v1/models")
+        ]
+
+
+@pytest.fixture
+def machine(tmp_path: Path, messages: ScriptedMessages, request: pytest.FixtureRequest) -> Machine:
+    key = request.node.name.replace("[", "-").strip("]")
+    messages.set_models(["claude-scripted"], key=key)
+    return Machine(tmp_path, messages, key)
+
+
+@pytest.mark.parametrize(
+    ("section", "env", "files", "auth", "betas"),
+    [
+        pytest.param({}, OF_ENV, {}, {"x-api-key": "key-of-environment"}, (), id="key-in-environment"),
+        pytest.param(
+            {}, {"ANTHROPIC_AUTH_TOKEN": "tok-auth"}, {}, {"authorization": "Bearer tok-auth"}, (), id="auth-token"
+        ),
+        pytest.param({"env": {"ANTHROPIC_API_KEY": KEY}}, {}, {}, {"x-api-key": KEY}, (), id="key-in-settings"),
+        pytest.param(
+            {"credential": "~/.claude.json.api#apiKey"},
+            {},
+            {".claude.json.api": {"apiKey": "sk-ant-picked"}},
+            {"x-api-key": "sk-ant-picked"},
+            (),
+            id="picked-key",
+        ),
+        pytest.param(
+            {"credential": "~/.claude-oauth-credentials.json#accessToken"},
+            {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_AUTH_TOKEN": "t"},
+            {**MOUNTED, **LOGIN_FILE},
+            {"authorization": "Bearer tok-mounted"},
+            OAUTH,
+            id="picked-login",
+        ),
+        pytest.param({}, {}, LOGIN_FILE, OF_LOGIN, OAUTH, id="login"),
+        pytest.param(
+            {},
+            {"CLAUDE_CODE_OAUTH_TOKEN": "tok-env"},
+            {},
+            {"authorization": "Bearer tok-env"},
+            OAUTH,
+            id="token-in-environment",
+        ),
+        pytest.param({}, OF_ENV, LOGIN_FILE, OF_LOGIN, OAUTH, id="login-before-key"),
+        pytest.param(
+            {"use_api_billing": True}, OF_ENV, LOGIN_FILE, {"x-api-key": "key-of-environment"}, (), id="key-by-billing"
+        ),
+        pytest.param(
+            {}, {}, {".claude.json": {"primaryApiKey": "sk-ant-m"}}, {"x-api-key": "sk-ant-m"}, (), id="managed-key"
+        ),
+    ],
+)
+async def test_the_provider_is_asked_with_the_credential_of_a_session(
+    machine: Machine,
+    keeper: Keeper,
+    caplog: pytest.LogCaptureFixture,
+    section: dict[str, object],
+    env: dict[str, str],
+    files: dict[str, object],
+    auth: dict[str, str],
+    betas: tuple[str, ...],
+) -> None:
+    machine.write(files)
+    machine.env |= env
+    settings = Settings(engines={"claude": section})
+    with caplog.at_level(logging.DEBUG):
+        choices = await ChoiceBook(settings, machine.env).refresh("claude", keeper)
+    assert (choices.models_source, [model.id for model in choices.models]) == ("provider", ["claude-scripted"])
+    assert machine.asked() == [(auth, betas)]
+    secret = next(iter(auth.values())).removeprefix("Bearer ")
+    shown = [
+        caplog.text,
+        render(choices),
+        *(path.read_text() for path in (machine.home / "data" / "choices").iterdir()),
+    ]
+    assert not [text for text in shown if secret in text]
+
+
+@pytest.mark.parametrize(
+    ("section", "env", "files", "problem"),
+    [
+        pytest.param({}, {}, {}, "", id="no-credential"),
+        pytest.param({}, {"CLAUDE_CODE_USE_BEDROCK": "1", "ANTHROPIC_API_KEY": "k"}, {}, "", id="another-cloud"),
+        pytest.param(
+            {},
+            {},
+            {".claude/.credentials.json": {"claudeAiOauth": {**LOGIN, "expiresAt": 1}}},
+            "the login has expired; run `claude` once to renew it",
+            id="expired-login",
+        ),
+        pytest.param(
+            {"credential": "~/.claude-oauth-credentials.json#accessToken"},
+            {"ANTHROPIC_API_KEY": "k"},
+            {},
+            "holds no API key and no login; name one that GET /api/credentials lists",
+            id="picked-nothing",
+        ),
+        pytest.param(
+            {"credential": "sk-ant-oops"},
+            {},
+            {},
+            "the setting is a key, not the place of one",
+            id="picked-a-key",
+        ),
+    ],
+)
+async def test_without_a_usable_credential_the_provider_is_not_asked(
+    machine: Machine,
+    keeper: Keeper,
+    section: dict[str, object],
+    env: dict[str, str],
+    files: dict[str, object],
+    problem: str,
+) -> None:
+    machine.write(files)
+    machine.env |= env
+    choices = await ChoiceBook(Settings(engines={"claude": section}), machine.env).refresh("claude", keeper)
+    assert choices.models_source == "built-in list"
+    assert machine.asked() == []
+    assert problem in "\n".join(choices.problems)
+    assert not [text for text in choices.problems if "sk-ant-oops" in text or "tok-login" in text]
+
+
+async def test_a_key_in_the_settings_of_codex_is_used_too(machine: Machine, keeper: Keeper) -> None:
+    base = f"{machine.env['ANTHROPIC_BASE_URL']}/v1"
+    section: dict[str, object] = {"env": {"OPENAI_API_KEY": "k-settings", "OPENAI_BASE_URL": base}}
+    choices = await ChoiceBook(Settings(engines={"codex": section}), machine.env).refresh("codex", keeper)
+    assert [model.id for model in choices.models] == ["claude-scripted"]
+    assert machine.asked() == [({"authorization": "Bearer k-settings"}, ())]

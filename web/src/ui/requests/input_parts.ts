@@ -1,0 +1,100 @@
+// What a permission is about, in parts that can be drawn; the twin of src/footplate/events/inputs.py, where the rules are.
+import type { FileChange, Request } from "../../api/types";
+
+export interface InputField {
+  readonly name: string;
+  readonly text: string;
+}
+
+export interface InputParts {
+  readonly command: string;
+  readonly changes: readonly FileChange[];
+  readonly fields: readonly InputField[];
+}
+
+/** Texts that are drawn outside of `fields`, by the name that a field must have to be the same. */
+type Shown = ReadonlyMap<string, ReadonlySet<string>>;
+
+const WHOLE = "input";
+/** What tools call the path and the texts of a change. */
+const ROLES = [
+  ...["path", "file_path", "filePath", "notebook_path", "move_path"],
+  ...["content", "file_text", "new_source", "diff"],
+  ...["old_string", "oldString", "old_str", "new_string", "newString", "new_str"],
+];
+
+export function splitInput(request: Pick<Request, "input" | "detail" | "description">): InputParts {
+  const given = request.input ?? null;
+  const command = commandOf(request.detail ?? null, given);
+  const changes = request.detail?.kind === "file_change" ? (request.detail.changes ?? []) : [];
+  return { command, changes, fields: fieldsOf(given, shownBy(command, request.description ?? "", changes)) };
+}
+
+/** All texts of the input, for its size. */
+export function inputText(parts: InputParts): string {
+  const found = [parts.command, ...parts.changes.flatMap(textsOf), ...parts.fields.map((field) => field.text)].filter(Boolean);
+  return found.map((text) => text.replace(/\n$/, "")).join("\n");
+}
+
+function commandOf(detail: Request["detail"] | null, given: unknown): string {
+  if (detail && detail.kind !== "command") return "";
+  const own = isObject(given) ? given["command"] : undefined;
+  if (typeof own === "string") return own;
+  return given === null && detail ? detail.command : "";
+}
+
+function shownBy(command: string, description: string, changes: readonly FileChange[]): Shown {
+  const drawn = new Set(changes.flatMap(shownOf).filter(Boolean));
+  const kinds = new Set<string>(changes.map((change) => change.kind ?? "update"));
+  const own = [["command", new Set([command].filter(Boolean))], ["description", new Set([description].filter(Boolean))]] as const;
+  return new Map([...own, ...ROLES.map((name) => [name, drawn] as const), ["type", kinds], ["kind", kinds]]);
+}
+
+function textsOf(change: FileChange): string[] {
+  return change.hunks?.length ? [patchOf(change, false)] : [change.old_text, change.new_text].filter((text): text is string => Boolean(text));
+}
+
+/** The hunks as the text that they were read from; `short` leaves out a length of one line, as some tools do. */
+function patchOf(change: FileChange, short: boolean): string {
+  const span = (start: number, lines: number): string => (short && lines === 1 ? `${start}` : `${start},${lines}`);
+  return (change.hunks ?? [])
+    .map((hunk) => `@@ -${span(hunk.old_start, hunk.old_lines)} +${span(hunk.new_start, hunk.new_lines)} @@\n${hunk.lines.map((line) => `${line}\n`).join("")}`)
+    .join("");
+}
+
+/** Every text that a drawn change contains. */
+function shownOf(change: FileChange): string[] {
+  const patches = change.hunks?.length ? [patchOf(change, false), patchOf(change, true)] : [];
+  return [change.path, change.moved_to ?? "", ...(patches.length ? [...patches, ...patches.map((patch) => patch.replace(/\n$/, ""))] : textsOf(change))];
+}
+
+function fieldsOf(given: unknown, shown: Shown): InputField[] {
+  if (given === null) return [];
+  if (!isObject(given)) return [{ name: WHOLE, text: written(given) }];
+  return Object.entries(given)
+    .map(([name, value]) => ({ name, value: without(name, value, shown) }))
+    .filter(({ value }) => value !== null)
+    .map(({ name, value }) => ({ name, text: written(value) }));
+}
+
+/** The value of a field without what is shown elsewhere; null when nothing remains. */
+function without(name: string, value: unknown, shown: Shown): unknown {
+  if (typeof value === "string") return shown.get(name)?.has(value) ? null : value;
+  if (Array.isArray(value)) {
+    const kept = value.map((member) => without(name, member, shown));
+    return !value.length || kept.some((member) => member !== null) ? kept : null;
+  }
+  if (!isObject(value)) return value;
+  const left = Object.entries(value)
+    .map(([inner, member]) => [inner, without(inner, member, shown)] as const)
+    .filter(([, member]) => member !== null);
+  return left.length || !Object.keys(value).length ? Object.fromEntries(left) : null;
+}
+
+function written(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value, null, 2);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
