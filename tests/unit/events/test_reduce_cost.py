@@ -11,8 +11,11 @@ from footplate.events.model import Event, Message, MessageDelta, ToolEnded, Tool
 from footplate.events.reduce import SessionReducer
 from tests.unit.events.log import ATTACHED, OPENED, Log
 
-MOST = 6.0
+MOST = 8.0
 """Four times the events may take this many times as long; a cost that grows with the session takes sixteen times."""
+
+ROUNDS = 10
+"""One round is enough on a quiet machine; others that use the caches of the processor can spoil several."""
 
 
 def deltas(count: int) -> Iterator[Event]:
@@ -30,23 +33,35 @@ def items(count: int) -> Iterator[Event]:
         yield ToolEnded(call=call, ok=True, outcome="completed")
 
 
-def seconds(make: Callable[[int], Iterator[Event]], count: int) -> float:
-    script = Log((OPENED, ATTACHED, TurnStarted(turn=TurnId("t")), *make(count)))
-    best = float("inf")
-    for _ in range(3):
-        reducer = SessionReducer()
-        gc.collect()
+def seconds(script: Log) -> float:
+    """The processor time of reducing a log, without that of the garbage collector, which grows with all that lives."""
+    reducer = SessionReducer()
+    gc.collect()
+    gc.disable()
+    try:
         before = time.process_time()
         for envelope in script:
             reducer.apply(envelope)
         reducer.view()
-        best = min(best, time.process_time() - before)
-    return best
+        return time.process_time() - before
+    finally:
+        gc.enable()
+
+
+def grows_in_proportion(make: Callable[[int], Iterator[Event]], count: int) -> bool:
+    """Whether four times the events cost about four times as much, by the best of a few rounds."""
+    few, many = (Log((OPENED, ATTACHED, TurnStarted(turn=TurnId("t")), *make(n))) for n in (count, 4 * count))
+    best_few = best_many = float("inf")
+    for _ in range(ROUNDS):
+        best_few, best_many = min(best_few, seconds(few)), min(best_many, seconds(many))
+        if best_many < MOST * best_few:
+            return True
+    return False
 
 
 def test_twenty_thousand_deltas_cost_in_proportion() -> None:
-    assert seconds(deltas, 20_000) < MOST * seconds(deltas, 5_000)
+    assert grows_in_proportion(deltas, 5_000)
 
 
 def test_ten_thousand_items_cost_in_proportion() -> None:
-    assert seconds(items, 10_000) < MOST * seconds(items, 2_500)
+    assert grows_in_proportion(items, 2_500)
