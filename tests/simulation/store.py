@@ -274,8 +274,8 @@ class SimStore:
     ) -> Retained:
         return await self.write("retain", lambda memory: memory.retain(policy, budget, record=record))  # type: ignore[no-any-return]
 
-    async def delete_session(self, session: SessionId) -> bool:
-        return await self.write("delete", lambda memory: memory.delete_session(session), durable=True)  # type: ignore[no-any-return]
+    async def delete_session(self, session: SessionId, *, audit: Sequence[bytes] = ()) -> bool:
+        return await self.write("delete", lambda memory: memory.delete_session(session, audit=audit), durable=True)  # type: ignore[no-any-return]
 
     async def export(self, session: SessionId) -> AsyncGenerator[bytes, None]:
         async for line in self.disk.memory.export(session):

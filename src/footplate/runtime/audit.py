@@ -7,6 +7,7 @@ is listed here happens without one. `store.chain` says how records are chained a
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import pwd
 from collections.abc import Iterable, Mapping
@@ -16,10 +17,11 @@ import msgspec
 
 from footplate.events.base import OptionalRaw
 from footplate.events.ids import SessionId
-from footplate.events.requests import Allow, Answer, Choose, Request
-from footplate.events.rules import SessionRule
+from footplate.events.requests import Allow, Answer, Choose, Deny, Request, Suggestion
+from footplate.events.rules import SessionRule, meaning, taken_suggestion
 from footplate.runtime.surroundings import Surroundings
 from footplate.store.base import AuditTrail
+from footplate.store.chain import AuditRow
 from footplate.store.projection import SessionRow
 
 Act = Literal[
@@ -46,6 +48,8 @@ Act = Literal[
     "checkpoint",
 ]
 """What is recorded. docs/reference/audit.md describes each."""
+
+log = logging.getLogger(__name__)
 
 Detail = Mapping[str, object]
 DAY_S: Final = 86_400.0
@@ -94,7 +98,8 @@ class AnswerRecord(AuditRecord, frozen=True, kw_only=True, omit_defaults=True):
 
     `input` is what was allowed or denied, `input_sha256` the hash of exactly these bytes. `asked_input` is what the
     agent had asked for, where the person has changed it. `chosen` is the label of the option that the answer names,
-    `rules` is what the answer allows beyond the one call.
+    `rules` is what the answer allows beyond the one call. `suggestion` is the lasting change that the agent makes by
+    itself because of the answer (a rule in its settings, another mode): no rule of ours stands for each of them.
     """
 
     kind: str = ""
@@ -107,6 +112,7 @@ class AnswerRecord(AuditRecord, frozen=True, kw_only=True, omit_defaults=True):
     asked_input: OptionalRaw = None
     plan: str = ""
     rules: tuple[str, ...] = ()
+    suggestion: Suggestion | None = None
 
 
 class CheckpointRecord(AuditRecord, frozen=True, kw_only=True):
@@ -125,7 +131,8 @@ def record_answer(
     rules: Iterable[SessionRule] = (),
 ) -> bytes:
     """The record of an answer, encoded."""
-    asked, given = request.input, request.input
+    asked = _seen_input(request)
+    given = asked
     if isinstance(answer, Allow) and answer.updated_input is not None:
         given = answer.updated_input
         answer = msgspec.structs.replace(answer, updated_input=None)
@@ -148,8 +155,21 @@ def record_answer(
             asked_input=None if given is asked else asked,
             plan=request.plan if given is None else "",
             rules=tuple(rule.label for rule in rules),
+            suggestion=_suggestion(request, answer),
         )
     )
+
+
+def _seen_input(request: Request) -> OptionalRaw:
+    """The input of the call. Some agents (Gemini CLI) send a diff instead: then the call as it was shown."""
+    if request.input is None and request.detail is not None:
+        return msgspec.Raw(msgspec.json.encode(request.detail))
+    return request.input
+
+
+def _suggestion(request: Request, answer: Answer) -> Suggestion | None:
+    full = meaning(request, answer)
+    return taken_suggestion(request, full) if isinstance(full, Allow | Deny) else None
 
 
 def _label(request: Request, answer: Answer) -> str:
@@ -161,6 +181,18 @@ def _label(request: Request, answer: Answer) -> str:
 def describe_session(row: SessionRow | None) -> Detail:
     """What the record of a deleted session says of it."""
     return {} if row is None else {"title": row.title, "engine": row.engine, "cwd": row.cwd}
+
+
+class _Dated(msgspec.Struct, frozen=True):
+    time: float = 0.0
+
+
+def _time_of(row: AuditRow) -> float:
+    """When the record says that it was written."""
+    try:
+        return msgspec.json.decode(row.body, type=_Dated).time
+    except msgspec.MsgspecError:
+        return 0.0
 
 
 class Audit:
@@ -218,6 +250,9 @@ class Audit:
         if self._cut_through is None:
             last = await self.trail.find_last(now - keep_s)
             if last is None or await self.trail.find_last(now - keep_s - DAY_S) is None:
+                return 0
+            if _time_of(last) >= now - keep_s:  # the store's own note of the time is in no hash
+                log.error("the audit log was changed: record %d is newer than the store says", last.number)
                 return 0
             checkpoint = CheckpointRecord(
                 time=now,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final, TypeVar
@@ -313,9 +313,10 @@ class Hub:
             if found is not None:
                 await self._stop(found, leave=False)
             row = await self._services.store.projections.session(session)
-            detail = describe_session(row)
-            await self._services.audit.record("session.delete", principal, session=session, detail=detail)
-            if not await self._erase(session):
+            record = self._services.audit.act(
+                "session.delete", principal, session=session, detail=describe_session(row)
+            )
+            if not await self._erase(session, [record]):
                 deleting.problem = UnknownSession(session)
         except Exception as problem:  # noqa: BLE001 - it belongs to those who wait; the session is still there
             deleting.problem = problem
@@ -323,9 +324,9 @@ class Hub:
             del self._entries[session]
             deleting.done.set()
 
-    async def _erase(self, session: SessionId) -> bool:
+    async def _erase(self, session: SessionId, audit: Sequence[bytes] = ()) -> bool:
         """Remove all of it from the store. The log first: while it is there, the session can be used."""
-        found = await self._services.store.delete_session(session)
+        found = await self._services.store.delete_session(session, audit=audit)
         for namespace in (SPECS, ARCHIVED):
             found |= await self._services.store.documents(namespace).delete(session)
         return found

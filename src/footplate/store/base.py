@@ -256,8 +256,11 @@ class Store(Protocol):
         be pure: a store may call it in another thread.
         """
 
-    async def delete_session(self, session: SessionId) -> bool:
-        """Remove a session with its log, raw lines, rows and documents; False when there is none. Its id is free."""
+    async def delete_session(self, session: SessionId, *, audit: Sequence[bytes] = ()) -> bool:
+        """Remove a session with its log, raw lines, rows and documents; False when there is none. Its id is free.
+
+        The records of `audit` are added to the audit log with that or not at all.
+        """
 
     def export(self, session: SessionId) -> AsyncGenerator[bytes, None]:
         """The session as JSONL, line by line, each with its newline. `UnknownSession` when there is none."""

@@ -284,10 +284,11 @@ class MemoryStore:
             log.frames = [frame for place, frame in enumerate(log.frames) if place not in places]
         return sum(map(len, gone.values()))
 
-    async def delete_session(self, session: SessionId) -> bool:
+    async def delete_session(self, session: SessionId, *, audit: Sequence[bytes] = ()) -> bool:
         """Remove a session with its log, frames and rows."""
         if session not in self._held():
             return False
+        self.audit.add(audit)
         self._remove(session)
         return True
 

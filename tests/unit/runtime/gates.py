@@ -75,9 +75,9 @@ class GatedStore(MemoryStore):
         await self.appending.walk()
         return await super().append(session, epoch, expected_seq, events, durable=durable, audit=audit)
 
-    async def delete_session(self, session: SessionId) -> bool:
+    async def delete_session(self, session: SessionId, *, audit: Sequence[bytes] = ()) -> bool:
         await self.deleting.walk()
-        return await super().delete_session(session)
+        return await super().delete_session(session, audit=audit)
 
     async def read(
         self, session: SessionId, after: int = 0, limit: int = 500, *, epoch: int | None = None

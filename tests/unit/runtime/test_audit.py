@@ -13,8 +13,9 @@ import pytest
 from footplate.config.settings import Settings
 from footplate.errors import StoreFull
 from footplate.events.ids import RequestId, RuleId, SessionId
-from footplate.events.requests import Allow, Choose, Deny, Request, RequestOption
+from footplate.events.requests import Allow, Choose, Deny, Request, RequestOption, Suggestion
 from footplate.events.rules import SessionRule
+from footplate.events.tools import FileChange, FileChangeDetail
 from footplate.runtime.access import OPEN, Access, Grant, TokenRequest
 from footplate.runtime.audit import DAY_S, Audit, Principal
 from footplate.runtime.audit_head import HEAD_FILE, keep_head, read_heads
@@ -127,6 +128,34 @@ def test_an_input_of_five_megabytes_is_recorded_whole(machine: Machine) -> None:
     assert bytes(large) in record
 
 
+def test_an_answer_with_a_lasting_change_says_which_change_the_agent_makes(machine: Machine) -> None:
+    asked = request(
+        suggestions=(
+            Suggestion(label="Always allow rm", destination="user", raw=msgspec.Raw(b'{"rule":"rm"}'), allows="rm *"),
+            Suggestion(label="Accept edits", destination="session", raw=msgspec.Raw(b'{"mode":"acceptEdits"}')),
+        ),
+        options=(RequestOption(id="o1", label="Yes, always", means=Allow(scope="always")),),
+    )
+    rule = {"label": "Always allow rm", "destination": "user", "raw": {"rule": "rm"}, "allows": "rm *"}
+    for answer in (Allow(scope="always", suggestion=0), Choose(option="o1")):
+        assert read(machine.audit.answer(SESSION, asked, answer, ADA))["suggestion"] == rule
+    mode = read(machine.audit.answer(SESSION, asked, Allow(scope="session", suggestion=1), ADA))
+    assert mode["suggestion"] == {
+        "label": "Accept edits",
+        "destination": "session",
+        "raw": {"mode": "acceptEdits"},
+    }
+    assert "suggestion" not in read(machine.audit.answer(SESSION, asked, Allow(), ADA))
+
+
+def test_a_call_without_an_input_is_recorded_as_it_was_shown(machine: Machine) -> None:
+    detail = FileChangeDetail(changes=(FileChange(path="/work/a.txt", old_text="", new_text="ok"),))
+    record = machine.audit.answer(SESSION, request(input=None, detail=detail), Allow(), ADA)
+    encoded = msgspec.json.encode(detail)
+    assert encoded in record
+    assert read(record)["input_sha256"] == hashlib.sha256(encoded).hexdigest()
+
+
 # -------------------------------------------------------------------------------------------------- retention
 
 
@@ -166,6 +195,17 @@ async def test_retention_that_was_stopped_in_the_middle_goes_on_after_a_restart(
     assert await machine.verify() == []
     assert await again.tidy(10 * DAY_S, 100) == 6
     assert await machine.verify() == []
+
+
+async def test_retention_believes_the_record_and_not_the_time_beside_it(
+    machine: Machine, caplog: pytest.LogCaptureFixture
+) -> None:
+    await machine.audit.record("login", ADA)
+    await machine.audit.record("login", ADA)
+    machine.store.audit._times[:] = [0.0, 0.0]  # as somebody who changes the file may do
+    assert await machine.audit.tidy(10 * DAY_S, 100) == 0
+    assert [record["act"] for record in await machine.records()] == ["login", "login"]
+    assert "record 2 is newer than the store says" in caplog.text
 
 
 # ----------------------------------------------------------------------------------------------- the newest hash

@@ -89,6 +89,8 @@ async def list_audit(call: Call, query: AuditQuery) -> AuditPage:
     if call.grant.limited:
         raise PermissionDenied(f"the token {call.grant.name!r} is limited; it does not read the audit log")
     trail = call.api.store.audit
+    # First: what is noted after the records were read may be newer than they are, and would look like a cut end.
+    noted = await call.api.services.surroundings.blocking(read_heads, call.api.data)
     head = await trail.head()
     after = max(query.after, head.number - query.tail) if query.tail else query.after
     chosen: list[AuditRow] = []
@@ -103,7 +105,6 @@ async def list_audit(call: Call, query: AuditQuery) -> AuditPage:
                 chosen.append(row)
             if len(chosen) == query.limit:
                 break
-    noted = await call.api.services.surroundings.blocking(read_heads, call.api.data)
     return AuditPage(
         records=tuple(map(AuditEntry.of, chosen)),
         after=after if after < head.number else None,

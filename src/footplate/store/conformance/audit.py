@@ -56,6 +56,13 @@ class AuditConformance(Scene):
             assert names(await read_all(store.audit)) == ["with"]
             assert await store.last_seq(SESSION) == 3
 
+    async def test_a_record_is_added_with_a_deleted_session_or_not_at_all(self) -> None:
+        async with self.make_store(ManualClock()) as store:
+            await begin(store, 2)
+            assert await store.delete_session(SESSION, audit=[record("deleted")])
+            assert not await store.delete_session(SESSION, audit=[record("again")])
+            assert names(await read_all(store.audit)) == ["deleted"]
+
     async def test_many_writers_at_once_make_one_chain(self) -> None:
         async with self.make_store(ManualClock()) as store:
             lease = await begin(store)

@@ -55,11 +55,13 @@ def append(
     return head.last_seq
 
 
-def hide(tx: Transaction, session: SessionId) -> int | None:
+def hide(tx: Transaction, session: SessionId, audit: Sequence[bytes] = ()) -> int | None:
     """Take a session out of sight; its log's number, or None when there is none. Its rows are purged in steps."""
     head = tx.heads.get(session)
     if head is None:
         return None
+    if audit:
+        tx.add_records(audit)
     tx.flush()
     tx.heads.drop(session)
     tx.connection.execute("UPDATE logs SET session = NULL WHERE num = ?", (head.num,))

@@ -233,9 +233,9 @@ class SqliteStore:
         self._upkeep.wake()
         return await self._writer.write(retention.retain, policy, budget, record)
 
-    async def delete_session(self, session: SessionId) -> bool:
+    async def delete_session(self, session: SessionId, *, audit: Sequence[bytes] = ()) -> bool:
         """Remove a session with its log, frames and rows."""
-        if await self._writer.write(logs.hide, session, durable=True) is None:
+        if await self._writer.write(logs.hide, session, audit, durable=True) is None:
             return False
         self._upkeep.wake()
         while not await self._writer.write(retention.purge, BUDGET):

@@ -13,6 +13,8 @@ from msgspec.structs import replace
 
 from footplate.interfaces.http.app import all_routes
 from footplate.runtime.audit import Principal
+from footplate.runtime.audit_head import write_head
+from footplate.store.chain import AuditRow
 from footplate.store.memory import MemoryStore
 from tests.unit.interfaces.http.served import TOKEN, Served, serve
 
@@ -199,6 +201,29 @@ async def test_pages_and_filters(tmp_path: Path, store: MemoryStore) -> None:
         for wrong in ({"limit": 0}, {"limit": 1001}, {"after": -1}, {"tail": "many"}):
             refused = await client.get("/api/audit", params=wrong)
             assert (refused.status_code, refused.headers["content-type"]) == (400, "application/problem+json")
+    await store.close()
+
+
+async def test_what_is_noted_is_never_newer_than_the_records_of_the_page(
+    tmp_path: Path, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else `audit verify` reports a cut end when a record is added while it reads."""
+    async with serve(tmp_path, store=store) as served, served.client() as client:
+        await client.get("/api/sessions")
+        served.api.data.mkdir(exist_ok=True)
+        read = store.audit.read
+
+        async def read_and_add(after: int = 0, limit: int = 500) -> list[AuditRow]:
+            rows = await read(after, limit)
+            if after == 0:
+                await served.api.services.audit.record("file.delete", Principal(by="ada"))
+                write_head(served.api.data, await store.audit.head())
+            return rows
+
+        monkeypatch.setattr(store.audit, "read", read_and_add)
+        page = (await client.get("/api/audit", params={"limit": 1})).json()
+        assert [entry["number"] for entry in page["records"]] == [1]
+        assert page["noted"] == []
     await store.close()
 
 
