@@ -17,7 +17,7 @@ from footplate.events.base import ResumeToken
 from footplate.events.commands import Command
 from footplate.events.facts import Fact, QueryName
 from footplate.events.ids import EngineSessionId, SessionId
-from footplate.runtime.audit import LOCAL
+from footplate.runtime.audit import LOCAL, Principal
 from footplate.runtime.hub import Hub
 from footplate.runtime.log import Subscription
 from footplate.runtime.modes import check_known_mode
@@ -189,13 +189,15 @@ async def _change(session: Session, command: c.SetMode | c.SetModel | c.SetEffor
     """The command as another setting of the session."""
     match command:
         case c.SetMode():
-            await session.set_mode(command.mode)
+            principal = Principal(by=command.by, surface=command.surface, origin=LOCAL)
+            await session.set_mode(command.mode, principal)
         case c.SetModel():
             await session.set_model(command.model)
         case c.SetEffort():
             await session.set_effort(command.effort)
         case c.SetOption():
-            await session.set_option(command.option, command.value)
+            principal = Principal(by=command.by, surface=command.surface, origin=LOCAL)
+            await session.set_option(command.option, command.value, principal)
         case c.Rename():
             await session.rename(command.title)
         case _:

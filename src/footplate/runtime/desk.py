@@ -160,9 +160,15 @@ class Desk:
             await self._resumption.end_turn("nobody answered in time", unanswered=True)
             return
         engine_id = self._book.engine_id(request)
-        await self._conductor.log.append(
-            [m.RequestUnanswered(request=request, reason="nobody answered in time")], source="bridge", durable=True
+        unanswered = m.RequestUnanswered(request=request, reason="nobody answered in time")
+        record = self._conductor.services.audit.act(
+            "request.expire",
+            Principal(by="runtime.request_timeout_s", surface=POLICY),
+            session=self._conductor.log.session,
+            target=request,
+            detail={"kind": found.request.kind, "tool": found.request.tool, "title": found.request.title},
         )
+        await self._conductor.log.append([unanswered], source="bridge", durable=True, audit=[record])
         self._book.forget(request)
         if self._conductor.agent is not None:
             denied = c.AnswerRequest(key=self._conductor.key(), request=engine_id, answer=Deny(message=NOBODY))

@@ -21,7 +21,7 @@ from footplate.events.requests import Answer
 from footplate.events.rules import SessionRule
 from footplate.events.view import RequestView, SessionView
 from footplate.runtime.agent import Agent
-from footplate.runtime.audit import Principal
+from footplate.runtime.audit import SERVICE, Act, Detail, Principal
 from footplate.runtime.conductor import Halted, When
 from footplate.runtime.deltas import join_deltas
 from footplate.runtime.limits import Limits
@@ -109,9 +109,12 @@ class Session(SessionLife):
         principal = Principal(by=by, surface=surface, origin=origin)
         return await self._do(lambda: self._desk.answer(request, answer, principal))
 
-    async def set_mode(self, mode: str) -> None:
+    async def set_mode(self, mode: str, principal: Principal = SERVICE) -> None:
         """Change the permission mode, now or with the next process. Raises `EngineRefused` for one that cannot be."""
         self.check_mode(mode)
+        before = self.view().mode
+        if mode != before:
+            await self._record("session.mode", principal, {"mode": mode, "before": before})
         await self._set(c.SetMode(key=self._key(), mode=mode), m.ModeChanged(mode=mode))
 
     def check_mode(self, mode: str) -> None:
@@ -135,7 +138,7 @@ class Session(SessionLife):
         await self._set(c.SetEffort(key=self._key(), effort=effort), None)
         await self._do(lambda: self._log.append([m.EffortChanged(effort=effort)], source="person"))
 
-    async def set_option(self, option: str, value: str) -> None:
+    async def set_option(self, option: str, value: str, principal: Principal = SERVICE) -> None:
         """Change an option of the engine's own, now or with the next process. Raises `InvalidValue`."""
         told = self.view().options
         known = next((each for each in told if each.id == option), None)
@@ -143,7 +146,11 @@ class Session(SessionLife):
             raise InvalidValue("option", option, f"one of {', '.join(each.id for each in told)}")
         if known is not None and value not in {each.value for each in known.values}:
             raise InvalidValue(option, value, f"one of {', '.join(each.value for each in known.values)}")
-        setters = {"mode": self.set_mode, "model": self.set_model, "thought_level": self.set_effort}
+        setters = {
+            "mode": lambda mode: self.set_mode(mode, principal),
+            "model": self.set_model,
+            "thought_level": self.set_effort,
+        }
         setter = setters.get(known.category) if known is not None else None
         if setter is not None:
             await setter(value)
@@ -222,12 +229,16 @@ class Session(SessionLife):
         except (EngineDeclined, EngineSilent, UnsupportedOption):
             await self._do(self._conductor.renew)
 
-    async def set_limits(self, limits: Limits) -> None:
+    async def set_limits(self, limits: Limits, principal: Principal = SERVICE) -> None:
         """Change what the session may use, and go on if that was what it waited for.
 
         The engine itself holds the money limit of its process, so that one is replaced when that changes.
         """
+        await self._record("session.limits", principal, msgspec.to_builtins(limits))
         await self._do(lambda: self._allowance.change(limits))
+
+    async def _record(self, act: Act, principal: Principal, detail: Detail) -> None:
+        await self._services.audit.record(act, principal, session=self.id, detail=detail)
 
     # ------------------------------------------------------------------------------------- in the mailbox
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from footplate.config.settings import RuntimeSettings, Settings
@@ -50,6 +51,10 @@ async def test_a_request_past_its_deadline_ends_unanswered_and_the_agent_is_not_
     assert (closed.state, closed.answered_by) == ("unanswered", "")
     with pytest.raises(AlreadyAnswered, match="unanswered"):
         await session.answer(request, Allow(), by="late", surface="test")
+    (row,) = await hub._services.store.audit.read()
+    record = msgspec.json.decode(row.body)
+    assert (record["act"], record["target"], record["by"]) == ("request.expire", request, "runtime.request_timeout_s")
+    assert record["detail"]["title"]
 
 
 async def test_at_a_usage_limit_the_session_parks_and_goes_on_as_often_as_it_may(hub: Hub, tmp_path: Path) -> None:

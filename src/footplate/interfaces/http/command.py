@@ -40,6 +40,7 @@ from footplate.interfaces.http.local import SOCKET_NAME as LOCAL_SOCKET
 from footplate.interfaces.http.local import serve_local
 from footplate.interfaces.http.operator import Wanted, check_wanted, open_access
 from footplate.interfaces.http.serving import Listening, Tls, bind, listen
+from footplate.runtime.audit import SERVICE
 from footplate.runtime.log_lines import set_up_logging
 from footplate.runtime.notify import Notifier
 from footplate.runtime.service import Service, open_service
@@ -91,6 +92,8 @@ async def run_server(
         if settings.runtime.worktree_days is not None:
             worktrees = Worktrees(service.services.projects)
             rows = [row async for row in all_rows(service.services.store)]
+            detail = {"days": settings.runtime.worktree_days, "reason": "runtime.worktree_days"}
+            await service.services.audit.record("worktree.remove", SERVICE, target="all projects", detail=detail)
             click.echo(f"  {render_collected(await worktrees.collect(rows, days=settings.runtime.worktree_days))}")
         number = await signals.get()
         await _stop(service, api.children.running, wanted.drain, number)

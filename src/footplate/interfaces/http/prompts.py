@@ -168,7 +168,7 @@ class EffortBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     problems=(404, 409, 502, 504),
 )
 async def set_mode(call: Call, body: ModeBody) -> None:
-    await (await call.session()).set_mode(body.mode)
+    await (await call.session()).set_mode(body.mode, call.principal)
 
 
 @routes.post(
@@ -201,7 +201,7 @@ async def set_effort(call: Call, body: EffortBody) -> None:
     problems=(404, 409, 502, 504),
 )
 async def set_option(call: Call, body: OptionBody) -> None:
-    await (await call.session()).set_option(body.option, body.value)
+    await (await call.session()).set_option(body.option, body.value, call.principal)
 
 
 @routes.post(
@@ -212,7 +212,7 @@ async def set_option(call: Call, body: OptionBody) -> None:
     problems=(404, 409),
 )
 async def set_limits(call: Call, body: Limits) -> None:
-    await (await call.session()).set_limits(body)
+    await (await call.session()).set_limits(body, call.principal)
 
 
 class RewindBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -116,7 +116,7 @@ async def ensure_session(call: Call, body: NewSession) -> SessionInfo:
             return await _create(call, body, name=name)
     live = await call.session()
     if body.mode:
-        await live.set_mode(body.mode)
+        await live.set_mode(body.mode, call.principal)
     if body.model:
         await live.set_model(body.model)
     if body.effort:

@@ -70,6 +70,23 @@ async def test_answers_tokens_logins_and_deletions_are_in_the_log(tmp_path: Path
     assert TOKEN not in str(records)
 
 
+async def test_who_changes_the_mode_or_the_limits_of_a_session_is_in_the_log(tmp_path: Path) -> None:
+    async with serve(tmp_path) as served, served.client() as client:
+        created = await client.post("/api/sessions", json={"engine": "mock", "cwd": str(served.work)})
+        path = f"/api/sessions/{created.json()['id']}"
+        headers = {"x-footplate-surface": "web"}
+        for _ in range(2):
+            assert (await client.post(f"{path}/mode", json={"mode": "plan"}, headers=headers)).status_code == 204
+        assert (await client.post(f"{path}/limits", json={"turns": 3})).status_code == 204
+        records = [record for record in await acts(served) if record["act"].startswith("session.")]
+    assert [(each["act"], each["by"], each["surface"], each["origin"]) for each in records] == [
+        ("session.mode", "operator", "web", "127.0.0.1"),
+        ("session.limits", "operator", "api", "127.0.0.1"),
+    ]
+    assert records[0]["detail"]["mode"] == "plan"
+    assert records[1]["detail"]["turns"] == 3
+
+
 async def asked(client: httpx.AsyncClient) -> str:
     async with asyncio.timeout(10):
         while True:

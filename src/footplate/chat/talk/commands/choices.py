@@ -10,6 +10,7 @@ from footplate.chat.talk.kit import Kit
 from footplate.chat.talk.places import Places, Spot
 from footplate.chat.talk.prompts import Prompter
 from footplate.errors import FootplateError, InvalidValue, PermissionDenied
+from footplate.runtime.audit import Principal
 from footplate.runtime.session import Session
 
 CLEAR = ("clear", "reset", "default")
@@ -87,7 +88,9 @@ class Choices:
         await self._places.change(ordered.spot, mode=value)
         session = await self._current(ordered)
         if session is not None and value:
-            await session.set_mode(value)
+            sender = ordered.sender
+            principal = Principal(by=sender.name, surface=self._kit.surface, origin=sender.origin)
+            await session.set_mode(value, principal)
         return f"permission mode: **{value or 'the default'}**"
 
     async def _trigger(self, command: Command, ordered: Ordered) -> str:

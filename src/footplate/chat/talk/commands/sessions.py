@@ -17,6 +17,7 @@ from footplate.errors import InvalidValue
 from footplate.events.base import ResumeToken
 from footplate.events.ids import PromptId, SessionId
 from footplate.events.wording import format_money
+from footplate.runtime.audit import Principal
 from footplate.runtime.limits import Limits
 from footplate.runtime.session import Session
 from footplate.store.projection import SessionRow
@@ -150,7 +151,9 @@ class SessionCommands:
                 tool_calls=limits.tool_calls,
                 on_reached="ask",
             )
-            await session.set_limits(limits)
+            sender = ordered.sender
+            principal = Principal(by=sender.name, surface=self._kit.surface, origin=sender.origin)
+            await session.set_limits(limits, principal)
         spent = format_money(session.view().usage.cost_usd) or "$0"
         return f"budget: **{format_money(limits.cost_usd) or 'none'}**, spent {spent}; at the limit you are asked."
 

@@ -125,7 +125,7 @@ class Doer:
         command: Command
         match action.what:
             case "mode":
-                command = c.SetMode(key=key, mode=value)
+                command = c.SetMode(key=key, by=self._me.by, surface=self._me.surface, mode=value)
             case "model":
                 command = c.SetModel(key=key, model=value)
             case "effort":
