@@ -100,6 +100,9 @@ SWAP = (
             ["UPDATE audit SET body = replace(CAST(body AS TEXT), 'file 17\"', 'file 18\"') WHERE number = 17"],
             ["record 17 was changed"],
         ),
+        (["UPDATE audit SET body = 7 WHERE number = 18"], ["record 18 was changed"]),
+        (["UPDATE audit SET body = CAST(x'ff41' AS TEXT) WHERE number = 18"], ["record 18 was changed"]),
+        (["UPDATE audit SET hash = CAST(x'ff41' AS TEXT) WHERE number = 18"], ["record 18 was changed"]),
         (["DELETE FROM audit WHERE number = 1200"], ["record 1200 is missing"]),
         (["DELETE FROM audit WHERE number <= 3"], ["records 1 to 3 are missing"]),
         (
@@ -115,7 +118,17 @@ SWAP = (
         ),
         (["DELETE FROM audit"], ["the end is cut off: record 2500 was written, and the newest is 0"]),
     ],
-    ids=["changed byte", "removed", "removed at the start", "swapped", "cut end", "all gone"],
+    ids=[
+        "changed byte",
+        "body a number",
+        "body no text",
+        "hash no text",
+        "removed",
+        "removed at the start",
+        "swapped",
+        "cut end",
+        "all gone",
+    ],
 )
 def test_verify_says_which_record_was_tampered_with(data: Path, statements: list[str], said: list[str]) -> None:
     change(data, *statements)

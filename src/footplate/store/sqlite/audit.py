@@ -57,13 +57,15 @@ class SqliteAudit:
 
 
 def _read(connection: sqlite3.Connection, after: int, limit: int) -> list[AuditRow]:
+    # As bytes, whatever somebody has made of them: a value of another type must be reported, not end the reading.
     cursor = connection.execute(
-        "SELECT number, hash, body FROM audit WHERE number > ? ORDER BY number LIMIT ?", (after, limit)
+        "SELECT number, CAST(hash AS BLOB), CAST(body AS BLOB) FROM audit WHERE number > ? ORDER BY number LIMIT ?",
+        (after, limit),
     )
     rows: list[AuditRow] = []
     size = 0
     for number, digest, body in cursor:
-        rows.append(AuditRow(number=number, hash=digest, body=body))
+        rows.append(AuditRow(number=number, hash=digest.decode(errors="replace"), body=body))
         size += len(body)
         if size >= READ_BYTES:
             break

@@ -199,8 +199,8 @@ class JournalHead:
 
 def find_audit_head(connection: sqlite3.Connection) -> AuditHead:
     """The newest record of the audit log."""
-    found = connection.execute("SELECT number, hash FROM audit ORDER BY number DESC LIMIT 1").fetchone()
-    return AuditHead(number=found[0], hash=found[1]) if found else AuditHead()
+    found = connection.execute("SELECT number, CAST(hash AS BLOB) FROM audit ORDER BY number DESC LIMIT 1").fetchone()
+    return AuditHead(number=found[0], hash=found[1].decode(errors="replace")) if found else AuditHead()
 
 
 def _identity(row: SessionRow) -> tuple[str | None, ...]:
