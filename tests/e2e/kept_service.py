@@ -89,6 +89,8 @@ class Host:
         if order.do == "create":
             assert order.spec is not None
             session = await self._service.hub.create(order.spec)
+        elif order.do == "fork":
+            session = await self._service.hub.fork(order.session)
         else:
             session = await self._service.hub.get(order.session)
         self._show(session)

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from footplate.errors import LockHeld
@@ -190,6 +191,34 @@ async def test_the_lock_of_a_cleared_conversation_outlives_the_service(lives: Li
     with pytest.raises(LockHeld, match="footplate session"):
         await SessionLock(locks, f"claude:{cleared.engine_session_id}").acquire()
     assert check_log(second.envelopes[session]) == []
+
+
+async def test_a_fork_whose_agent_is_starting_outlives_the_service(lives: Lives, world: World) -> None:
+    program = world.home / "bin" / "claude"
+    real = program.resolve()
+    program.unlink()
+    gate = "touch ready; until [ -e gate ]; do sleep 0.05; done"
+    program.write_text(f'#!/bin/sh\ncase "$*" in *--fork-session*) {gate};; esac\nexec "{real}" "$@"\n')
+    program.chmod(0o755)
+    first = await lives.begin()
+    parent = await first.prompt(script("One."))
+    await first.ended(parent)
+    before = first.of(parent, m.EngineAttached)[-1].engine_session_id
+    fork = SessionId(msgspec.json.decode(await first.order("fork", session=parent)))
+    await first.order("prompt", session=fork, text=script("Two."))
+    await appears(world.work / "ready")
+    async with asyncio.timeout(20):
+        while len(await kept(world)) < 2:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+    await first.kill()
+    second = await lives.begin()
+    assert set(second.rejoined) == {parent, fork}
+    (world.work / "gate").touch()
+    await second.watch(fork)
+    ended = await settle(second, fork)
+    assert (ended.answer, ended.error) == ("Two.", "")
+    assert ended.resume is not None
+    assert ended.resume.value != before
 
 
 async def test_an_idle_agent_is_not_left_behind_by_a_service_that_stops_in_order(lives: Lives) -> None:

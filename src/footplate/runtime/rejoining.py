@@ -56,11 +56,14 @@ def rejoining_options(view: SessionView, record: AgentRecord) -> Options:
         commands=tuple(command for prompt in view.queue if (command := slash_command(prompt.content))),
         requests=requests,
     )
+    known = view.resume.value if view.resume is not None else None
+    if before.fork and known == before.resume:  # it has not said yet that it left the conversation it was forked from
+        known = None
     return msgspec.structs.replace(
         before,
         standing=standing,
         epoch=record.epoch + 1,
-        resume=view.resume.value if view.resume is not None else before.session_id or before.resume,
+        resume=known or before.session_id or before.resume,
         session_id=None,
         fork=False,
         effort=view.effort or before.effort,
