@@ -67,6 +67,8 @@ class Turns:
             prompts=self._prompts.of_turn(named), origin=self._origin(line)
         )
         self._prompts.of_result(named)
+        if not self._prompts.outstanding:  # a clear names its conversation within its own turn, and not later
+            self._attachment.clearing = False
         stop = results.stop_reason(line, interrupted=turn.interrupted)
         self._ledger.close_turn(interrupted=stop == "interrupted")
         self._messages.abandon()

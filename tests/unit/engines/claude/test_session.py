@@ -182,6 +182,26 @@ def test_a_clear_that_was_sent_before_the_service_was_killed_is_no_mismatch() ->
     assert (attached.engine_session_id, attached.reason) == (NEW, "cleared")
 
 
+def test_a_clear_that_did_nothing_excuses_no_later_change_of_the_session() -> None:
+    translator = Translator(resume=OLD)
+    feed(translator, INIT, RESULT)
+    translator.sent(PromptId("p"), clears=True)
+    feed(translator, INIT, SAID, RESULT)
+    notice = feed(translator, {**INIT, "session_id": NEW})[0]
+    assert notice == Notice(level="error", text=MOVED, code="session_id_mismatch")
+
+
+def test_a_clear_that_waits_for_the_end_of_a_turn_is_followed() -> None:
+    translator = Translator(resume=OLD)
+    translator.sent(PromptId("p"))
+    feed(translator, INIT)
+    translator.sent(PromptId("q"), clears=True)
+    feed(translator, SAID, RESULT)
+    attached = feed(translator, {**INIT, "session_id": NEW})[0]
+    assert isinstance(attached, EngineAttached)
+    assert (attached.engine_session_id, attached.reason) == (NEW, "cleared")
+
+
 def test_a_turn_that_was_promised_and_never_came_is_told_as_lost() -> None:
     error = "claude exited with code 1 before the turn ended: unknown option"
     assert Translator(prompted=True).finish(Exit(code=1, stderr="unknown option\n")) == [
