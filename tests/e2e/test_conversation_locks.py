@@ -14,17 +14,20 @@ import pytest
 from footplate.config.settings import Settings
 from footplate.events import model as m
 from footplate.events.base import ResumeToken
+from footplate.events.codec import ReadEnvelope
 from footplate.events.ids import EngineSessionId
 from footplate.events.model import Event
 from footplate.events.runs import Action, Completed, RunEvent, Started
 from footplate.events.view import NoticeItem
 from footplate.runtime import agent as agent_module
+from footplate.runtime import run as run_module
 from footplate.runtime.run import Run, RunRequest
 from footplate.runtime.service import Service, open_service
 from footplate.runtime.session import Session
 from footplate.runtime.spec import SessionSpec
 from footplate.runtime.tenancy import open_doors
 from footplate.testing.closed import MINIMAL_PATH, prepare_home
+from footplate.testing.invariants import check_log
 from footplate.testing.messages import script, tool
 from tests.e2e.scripted_cli import OTHER, ScriptedCli
 from tests.e2e.world import World
@@ -108,6 +111,18 @@ async def nth(session: Session, kind: type[E], count: int = 1) -> E:
     raise AssertionError("the log ended")
 
 
+async def log_of(session: Session) -> list[m.Envelope | ReadEnvelope]:
+    """The log once no process is attached."""
+    await nth(session, m.EngineDetached)
+    found: list[m.Envelope | ReadEnvelope] = []
+    async with asyncio.timeout(WAIT_S):
+        async for delivery in session.subscribe():
+            found.append(delivery.envelope())
+            if isinstance(found[-1].event, m.EngineDetached):
+                break
+    return found
+
+
 async def turn_ended(session: Session, count: int = 1) -> m.TurnEnded:
     return await nth(session, m.TurnEnded, count)
 
@@ -141,6 +156,20 @@ async def test_a_run_that_waits_for_a_conversation_can_be_stopped(place: Place) 
     await second.run.interrupt()
     assert (await second.completed()).error == "interrupted"
     assert len(place.cli.starts) == 1
+    place.cli.open_gate()
+    assert (await first.completed()).ok
+
+
+async def test_a_run_whose_agent_announces_a_conversation_of_another_ends_with_an_error(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_module, "FOLLOW_S", 0.3)
+    first = place.run(engine="claude")
+    await first.until(Started)
+    completed = await place.run(engine="claude").completed()
+    who = f"footplate run (pid {os.getpid()})"
+    assert completed.error == f"cannot continue conversation {OWN}: it is in use by {who}"
+    assert completed.resume is None
     place.cli.open_gate()
     assert (await first.completed()).ok
 
@@ -182,8 +211,9 @@ async def test_a_run_waits_for_a_session_that_works_and_gets_the_conversation_wh
     ]
 
 
+@pytest.mark.parametrize("working", [True, False], ids=["working", "done"])
 async def test_a_session_whose_agent_announces_a_conversation_of_another_ends_the_process(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    place: Place, monkeypatch: pytest.MonkeyPatch, working: bool
 ) -> None:
     monkeypatch.setattr(agent_module, "FOLLOW_S", 0.3)
     place.cli.open_gate()
@@ -191,15 +221,18 @@ async def test_a_session_whose_agent_announces_a_conversation_of_another_ends_th
         first, second = await place.session(service), await place.session(service)
         await first.prompt("go")
         assert (await turn_ended(first)).ok
-        place.cli.close_gate()
+        if working:
+            place.cli.close_gate()
         await second.prompt("go")
         ended = await turn_ended(second)
-        assert not ended.ok
-        items = second.view().items
-        notices = [item.text for item in items if isinstance(item, NoticeItem) and item.code == "lock_held"]
         who = f"footplate session (pid {os.getpid()})"
-        assert notices == [f"cannot continue conversation {OWN}: it is in use by {who}; the agent process was ended"]
+        text = f"cannot continue conversation {OWN}: it is in use by {who}; the agent process was ended"
+        assert (ended.ok, ended.error, ended.error_kind) == (False, text, "lock_held")
+        items = second.view().items
+        assert [item.text for item in items if isinstance(item, NoticeItem) and item.code == "lock_held"] == [text]
+        assert second.resume is None
         assert first.attached
+        assert check_log(await log_of(second)) == []
 
 
 @pytest.mark.parametrize("line", ["init", "assistant", "result"])

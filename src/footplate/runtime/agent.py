@@ -11,9 +11,20 @@ import msgspec
 from footplate.engines.base import Engine, Options, Query
 from footplate.engines.rejoining import CanRejoin, Where
 from footplate.errors import EngineGone, EngineNotFound, LockHeld
+from footplate.events.base import ResumeToken
 from footplate.events.commands import Command
 from footplate.events.ids import EngineSessionId, RequestId, SessionId
-from footplate.events.model import EngineAttached, EngineDetached, Event, Notice
+from footplate.events.model import (
+    EngineAttached,
+    EngineDetached,
+    Event,
+    Notice,
+    PromptSteered,
+    PromptWithdrawn,
+    TurnEnded,
+    TurnStarted,
+    UserMessage,
+)
 from footplate.events.requests import Answer
 from footplate.host.locks import SessionLock
 from footplate.runtime.handlers import Handlers
@@ -32,6 +43,9 @@ Take = Callable[[list[Event]], Awaitable[None]]
 
 FOLLOW_S = 10.0
 """How long a conversation that the agent announces may be in use by somebody else before the agent is ended."""
+
+OUTSIDE = (Notice, PromptSteered, PromptWithdrawn, TurnStarted, UserMessage, EngineDetached)
+"""Events of a process that may be stored though the session does not have the conversation."""
 
 OnFailure = Callable[[BaseException], None]
 
@@ -56,6 +70,8 @@ class Agent:
         self._runner = runner
         self._lock = lock
         self._lock_on = lock_on
+        self._attached: ResumeToken | None = None
+        self._refused = ""
         self._unsettled = not runner.settled
         self._unstored: Unstored | None = None
         self._on_over: Callable[[], Awaitable[None]] | None = None
@@ -180,38 +196,66 @@ class Agent:
 
     async def _follow(self, batch: list[Event]) -> list[Event]:
         """Have the lock that these events call for, before anybody learns of them."""
-        notices: list[Event] = []
+        events: list[Event] = []
         for event in batch:
-            if isinstance(event, EngineAttached):
-                notices += await self._lock_announced(event.engine_session_id)
-            elif isinstance(event, EngineDetached):
+            if isinstance(event, EngineAttached) and not self._refused:
+                events.append(await self._attach(event))
+            elif self._refused:
+                events += self._outside(event)
+            else:
+                events.append(event)
+            if isinstance(event, EngineDetached):
                 self._free()  # the process is gone: whoever learns so may start the next one
-        return [*batch, *notices] if notices else batch
+        return events
 
-    async def _lock_announced(self, session: EngineSessionId) -> list[Event]:
+    async def _attach(self, event: EngineAttached) -> Event:
+        self._refused = await self._lock_announced(event.engine_session_id)
+        if self._refused:
+            return Notice(level="error", text=self._refused, code=LockHeld.code)
+        self._attached = ResumeToken(engine=event.engine, value=event.engine_session_id)
+        return event
+
+    def _outside(self, event: Event) -> list[Event]:
+        """What the session stores of an event in a conversation that it does not have: that the turn has failed."""
+        if isinstance(event, TurnEnded):
+            return [
+                TurnEnded(
+                    turn=event.turn,
+                    ok=False,
+                    error=self._refused,
+                    error_kind=LockHeld.code,
+                    stop_reason="error",
+                    resume=self._attached,
+                    origin=event.origin,
+                    prompts=event.prompts,
+                )
+            ]
+        return [event] if isinstance(event, OUTSIDE) else []
+
+    async def _lock_announced(self, session: EngineSessionId) -> str:
         """Lock the conversation that the process announces before anybody can learn its id and resume it.
 
         It may be another one than was expected: a new id where the engine does not let us choose, or after `/clear`.
-        When somebody else has it the process is ended: two writers would lose one branch of the conversation.
+        When somebody else has it the process is ended, and this says why: two writers would lose one branch of the
+        conversation.
         """
         lock = self._lock_on(session)
         if self._lock is not None and self._lock.key == lock.key:
-            return []
+            return ""
         try:
             async with asyncio.timeout(FOLLOW_S):
                 await lock.acquire(wait=True)
         except (TimeoutError, LockHeld):
             holder = lock.holder()
             who = holder.describe() if holder is not None else "another process"
-            text = f"cannot continue conversation {session}: it is in use by {who}; the agent process was ended"
             await self._runner.end(close_wait=0.0)
-            return [Notice(level="error", text=text, code=LockHeld.code)]
+            return f"cannot continue conversation {session}: it is in use by {who}; the agent process was ended"
         if self._on_over is not None and self._runner.kept is not None:
             self._runner.kept.hold(lock.fd)
         if self._lock is not None:
             self._lock.release()
         self._lock = lock
-        return []
+        return ""
 
     def _free(self) -> None:
         """Its session is anybody's, unless it goes on without us: then the keeper has the lock, and the mark is due.

@@ -46,6 +46,9 @@ from footplate.tasks import spawn
 INTERRUPT_GRACE_S = 5.0
 """How long an interrupted agent may take to end its turn before it is ended by force."""
 
+FOLLOW_S = 10.0
+"""How long a conversation that the agent announces may be in use by somebody else before the agent is ended."""
+
 ASK_S = 1.0
 """Between two requests to a service for a conversation that it has: it may be working now and idle later."""
 
@@ -158,8 +161,10 @@ class Run:
         async for batch in runner.batches():
             for event in batch:
                 if isinstance(event, EngineAttached) and not self._fold.refuses(event):
-                    async for shown in self._lock(stack, event.engine_session_id):
+                    async for shown in self._lock(stack, event.engine_session_id, limit_s=FOLLOW_S):
                         yield shown
+                    if event.engine_session_id not in self._locked:
+                        return
                 for shown in self._show(event):
                     yield shown
             if self._fold.completed:
@@ -207,10 +212,13 @@ class Run:
             env=request.env,
         )
 
-    async def _lock(self, stack: AsyncExitStack, session: EngineSessionId) -> AsyncGenerator[RunEvent, None]:
+    async def _lock(
+        self, stack: AsyncExitStack, session: EngineSessionId, *, limit_s: float | None = None
+    ) -> AsyncGenerator[RunEvent, None]:
         """Have a conversation for this run alone, before it is resumed and before its id is given out.
 
-        While somebody else has it this waits, and says for whom, unless the run is stopped.
+        While somebody else has it this waits, and says for whom, unless the run is stopped. An agent that writes it
+        already cannot wait for long: after `limit_s` the run ends with an error.
         """
         if session in self._locked:
             return
@@ -221,7 +229,12 @@ class Run:
             text = f"conversation {session} is in use by {held.holder}; waiting for it"
             for event in self._fold.feed(Notice(level="warning", text=text, code=LockHeld.code)):
                 yield event
-            if not await self._wait_for(lock, ResumeToken(engine=self.engine.name, value=session)):
+            try:
+                async with asyncio.timeout(limit_s):
+                    if not await self._wait_for(lock, ResumeToken(engine=self.engine.name, value=session)):
+                        return
+            except TimeoutError:
+                self._cut_short = f"cannot continue conversation {session}: it is in use by {held.holder}"
                 return
         self._locked.add(session)
         stack.callback(lock.release)
