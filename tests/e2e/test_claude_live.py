@@ -104,6 +104,19 @@ async def test_a_changed_input_that_the_tool_cannot_take_is_rejected_with_the_re
     assert not (world.work / "never").exists()
 
 
+@pytest.mark.parametrize("changed", [b"{}", b" { } ", b"5"])
+async def test_a_changed_input_without_fields_is_refused(world: World, changed: bytes) -> None:
+    """The CLI takes an empty object for "unchanged": it would run what the person has replaced."""
+    async with talk(world) as live:
+        await live.prompt(script(bash("touch never"), "Went on."))
+        request = await live.request()
+        with pytest.raises(InvalidValue, match="updated_input"):
+            await live.answer(request, Allow(updated_input=msgspec.Raw(changed)))
+        await live.answer(request, Deny())
+        assert (await live.ended()).answer == "Went on."
+    assert not (world.work / "never").exists()
+
+
 # --------------------------------------------------------------------------------------------- questions
 
 
