@@ -115,6 +115,7 @@ async def ensure_session(call: Call, body: NewSession) -> SessionInfo:
         with suppress(SessionExists):  # another caller was first
             return await _create(call, body, name=name)
     live = await call.session()
+    check_known_mode(call.api.engine(live.spec.engine), body.mode)
     if body.mode:
         await live.set_mode(body.mode, call.principal)
     if body.model:

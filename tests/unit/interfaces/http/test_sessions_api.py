@@ -440,6 +440,8 @@ async def test_a_session_of_a_chosen_id_is_opened_once_whoever_asks(served: Serv
     answers = await asyncio.gather(*(client.put("/api/sessions/job-7", json=body) for _ in range(8)))
     assert [(each.status_code, each.json()["id"]) for each in answers] == [(200, "job-7")] * 8
     assert [row["id"] for row in (await get(client, "/api/sessions"))["sessions"]] == ["job-7"]
+    unknown = await client.put("/api/sessions/job-7", json={**body, "mode": "nope"})
+    assert (unknown.status_code, "one of default, plan" in unknown.text) == (400, True)
     changed = await client.put("/api/sessions/job-7", json={"mode": "plan", "model": "mock-fast", "title": "other"})
     assert (changed.status_code, changed.json()["title"]) == (200, "nightly")
     view = await get(client, "/api/sessions/job-7")
