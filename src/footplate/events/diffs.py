@@ -94,7 +94,7 @@ def _edits(old: str, new: str) -> list[Edit]:
     if _ends_apart(old, new):
         return [edit for line in _script(_keep_ends(old), _keep_ends(new)) for edit in _note_end(line)]
     if _returns_only(before, old) and _returns_only(after, new):
-        before, after = [line.removesuffix("\r") for line in before], [line.removesuffix("\r") for line in after]
+        before, after = _split(old.replace("\r\n", "\n")), _split(new.replace("\r\n", "\n"))
     return _script(before, after)
 
 

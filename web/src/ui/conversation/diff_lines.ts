@@ -48,7 +48,7 @@ function numbered(marked: readonly Edit[], before: number, after: number): DiffL
 function edits(old: string, fresh: string): Edit[] {
   const [before, after] = [split(old), split(fresh)];
   if (old && fresh && old.endsWith("\n") !== fresh.endsWith("\n")) return script(keepEnds(old), keepEnds(fresh)).flatMap(noteEnd);
-  if (returnsOnly(before, old) && returnsOnly(after, fresh)) return script(before.map(withoutReturn), after.map(withoutReturn));
+  if (returnsOnly(before, old) && returnsOnly(after, fresh)) return script(split(withoutReturns(old)), split(withoutReturns(fresh)));
   return script(before, after);
 }
 
@@ -63,8 +63,8 @@ function returnsOnly(lines: readonly string[], text: string): boolean {
   return (text.endsWith("\n") ? lines : lines.slice(0, -1)).every((line) => line.endsWith("\r"));
 }
 
-function withoutReturn(line: string): string {
-  return line.endsWith("\r") ? line.slice(0, -1) : line;
+function withoutReturns(text: string): string {
+  return text.replaceAll("\r\n", "\n");
 }
 
 function keepEnds(text: string): string[] {
