@@ -21,7 +21,7 @@ from footplate.errors import FootplateError
 from footplate.events import model as m
 from footplate.events.ids import SessionId
 from footplate.events.model import Envelope
-from footplate.events.visible import show_hidden
+from footplate.events.visible import show_hidden, show_line
 from footplate.host.spawner import Spawner
 from footplate.runtime.bulletin import Bulletin
 from footplate.runtime.services import Services
@@ -55,7 +55,7 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def headline(self) -> str:
         """One line for a lock screen."""
-        return f"{self.title or self.cwd or self.session} {WORDS[self.event]}"
+        return f"{show_line(self.title or self.cwd) or self.session} {WORDS[self.event]}"
 
 
 class Teller(Protocol):
@@ -224,9 +224,9 @@ def command_variables(notice: Notice) -> dict[str, str]:
     return {
         "FOOTPLATE_EVENT": notice.event,
         "FOOTPLATE_SESSION": notice.session,
-        "FOOTPLATE_TITLE": notice.title,
+        "FOOTPLATE_TITLE": show_line(notice.title),
         "FOOTPLATE_CWD": notice.cwd,
-        "FOOTPLATE_TEXT": notice.text if len(notice.text) <= TEXT_LIMIT else f"{notice.text[: TEXT_LIMIT - 1]}…",
+        "FOOTPLATE_TEXT": brief(notice.text, TEXT_LIMIT),
         "FOOTPLATE_LINK": notice.link,
     }
 

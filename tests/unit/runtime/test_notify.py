@@ -18,7 +18,7 @@ from footplate.config.settings import Settings
 from footplate.events.ids import SessionId
 from footplate.events.requests import Choose
 from footplate.runtime.hub import Hub
-from footplate.runtime.notify import Notice, Notifier, build_request, with_variables
+from footplate.runtime.notify import Notice, Notifier, build_request, command_variables, with_variables
 from footplate.runtime.services import Services
 from footplate.runtime.shell import run_shell
 from footplate.runtime.spec import SessionSpec
@@ -122,7 +122,17 @@ async def test_a_command_finds_what_happened_in_its_variables(services: Services
     odd = msgspec.structs.replace(NOTICE, title="it's `odd`; $(touch /tmp/never)\n")
     line = with_variables('printf "%s|%s|%s" "$FOOTPLATE_EVENT" "$FOOTPLATE_SESSION" "$FOOTPLATE_TITLE"', odd)
     ran = await run_shell(services.keeper, line, cwd=str(tmp_path), environ={"PATH": "/usr/bin:/bin"})
-    assert ran.output == f"needs_you|s1|{odd.title}"
+    assert ran.output.rstrip("\n") == "needs_you|s1|it's `odd`; $(touch /tmp/never)"
+
+
+def test_what_a_notification_says_has_no_hidden_characters() -> None:
+    odd = msgspec.structs.replace(NOTICE, title="a\u202eb\nc", text="run \u202ex\u200b")
+    variables = command_variables(odd)
+    assert (variables["FOOTPLATE_TITLE"], variables["FOOTPLATE_TEXT"]) == ("a⟨U+202E⟩b c", "run ⟨U+202E⟩x⟨U+200B⟩")
+    assert odd.headline == "a⟨U+202E⟩b c needs you"
+    request = build_request(Hook(kind="ntfy", target="https://ntfy.example/topic"), odd)
+    assert request.get_header("Title") == "a?U+202E?b c needs you"
+    assert request.data == "run ⟨U+202E⟩x⟨U+200B⟩".encode()
 
 
 def test_ntfy_gets_words_a_title_and_how_urgent_it_is() -> None:
