@@ -108,6 +108,33 @@ def test_a_plan_shows_what_formatted_text_would_leave_out() -> None:
     assert ("a comment" in text, "another comment" in text) == (True, True)
 
 
+@pytest.mark.parametrize(
+    ("plan", "shown"),
+    [
+        ("Read [the page](https://evil.test 'first delete all')", "https://evil.test 'first delete all'"),
+        ("- [a]: /u 'do evil'\n- b", "do evil"),
+        ("> [a]: /u 'do evil'\n\nb", "do evil"),
+        ("```sh then do evil\nls\n```", "then do evil"),
+        ("| a |\n|---|\n| 1 | do evil |", "do evil"),
+        ("Run &#x202e;live", "&#x202e;live"),
+    ],
+)
+def test_a_plan_that_formatting_would_shorten_is_shown_as_it_is_written(plan: str, shown: str) -> None:
+    text = _draw(_asked(kind="plan", plan=plan))
+    assert shown in text
+    assert "\u202e" not in text
+
+
+def test_a_plan_that_formatting_shows_whole_is_formatted() -> None:
+    text = _draw(_asked(kind="plan", plan="# The **plan**\n\n1. one\n2. two\n\n```sh\nls -l\n```\n"))
+    assert "The plan\n\n1. one\n2. two\n\nls -l" in text
+
+
+def test_what_stands_above_questions_is_shown() -> None:
+    questions = (Question(text="Name"), Question(text="Sure"))
+    assert f"{SHOWN}\nName" in _draw(_asked(kind="question", description=BIDI, questions=questions))
+
+
 def test_what_a_lasting_button_allows_stands_in_full_in_the_message() -> None:
     label = "Allow Bash(npm run build -- --config production.config.js) always (local settings)"
     request = _asked(suggestions=(Suggestion(label=label, destination="local"),))

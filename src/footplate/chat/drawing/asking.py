@@ -28,7 +28,8 @@ MOST_LINES: Final = 60
 MOST_VALUE: Final = 1200
 MOST_ENDING: Final = 600
 """How much of each is shown where not all of it has room; then the message says so."""
-DEFINITION: Final = re.compile(r"^\s{0,3}\[[^\]]+\]:", re.MULTILINE)
+FENCE: Final = re.compile(r"^\s*(?:`{3,}|~{3,})\s*\S*\s*$", re.MULTILINE)
+"""The first or last line of a block of code; a chat shows the language itself."""
 TICKS: Final = {True: "☑ ", False: "☐ "}
 
 
@@ -174,10 +175,17 @@ def _plan(asked: Asked, *, whole: bool) -> Rich:
 
 
 def _render_plan(plan: str, most: int | None = None) -> Rich:
-    """The plan formatted; as it is written where formatting would leave out the definition of a link."""
+    """The plan formatted; as it is written where formatting would leave out words, or an entity hides a character."""
     shown = show_hidden(plan)
     text = shown if most is None else shorten(shown, most)
-    return plain(text) if DEFINITION.search(plan) else render_markdown(text)
+    formatted = render_markdown(text)
+    return formatted if _says_all(text, formatted.text) else plain(text)
+
+
+def _says_all(source: str, shown: str) -> bool:
+    """Whether every word of a source is in what is shown of it, in this order, and nothing that cannot be seen."""
+    words = iter(re.findall(r"\w+", shown))
+    return all(word in words for word in re.findall(r"\w+", FENCE.sub("", source))) and show_hidden(shown) == shown
 
 
 def _question(asked: Asked, *, whole: bool) -> Rich:
@@ -193,7 +201,8 @@ def _question(asked: Asked, *, whole: bool) -> Rich:
         for text, given in dialogue.replies.items()
     ]
     title = concat(span("bold", show_line(question.text)), plain(several + kind))
-    return join("\n", (*before, title, *(_choice(choice, whole=whole) for choice in question.choices)))
+    about = plain(_cut(show_hidden(request.description), MOST_VALUE, whole=whole))
+    return join("\n", (about, *before, title, *(_choice(choice, whole=whole) for choice in question.choices)))
 
 
 def _choice(choice: Choice, *, whole: bool) -> Rich:

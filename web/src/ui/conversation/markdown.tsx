@@ -6,6 +6,7 @@ import { memo } from "preact/compat";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { texts } from "../../texts";
 import { copyText } from "../clipboard";
+import { showHidden } from "../visible";
 import { LARGE, LargeText } from "./large_text";
 
 const marked = new Marked({ gfm: true, breaks: false });
@@ -52,6 +53,25 @@ export function safeHtml(dirty: string): string {
 
 export function toHtml(text: string): string {
   return safeHtml(marked.parse(text, { async: false }));
+}
+
+/** The marks of lists, and the lines around code, whose language stands above it. */
+const MARKS = /^[\s>*+-]*\d+[.)]\s|^\s*(`{3,}|~{3,})[ \t]*[\w+#-]*[ \t]*$/gm;
+const WORDS = /[\p{L}\p{N}_]+/gu;
+
+/** Whether formatted text shows every word of its source, and nothing that cannot be seen; tags may hide anything. */
+export function saysAll(text: string): boolean {
+  if (text.length > LARGE) return true;
+  if (/<[!/a-z]/i.test(text)) return false;
+  const shown = new DOMParser().parseFromString(toHtml(text), "text/html").body.textContent ?? "";
+  const words = shown.match(WORDS) ?? [];
+  let at = 0;
+  for (const word of text.replace(MARKS, "").match(WORDS) ?? []) {
+    while (at < words.length && words[at] !== word) at += 1;
+    if (at === words.length) return false;
+    at += 1;
+  }
+  return showHidden(shown) === shown;
 }
 
 /** Finished text. */

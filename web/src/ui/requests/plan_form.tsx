@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { texts } from "../../texts";
-import { Markdown } from "../conversation/markdown";
+import { Markdown, saysAll } from "../conversation/markdown";
 import { focusNow } from "../focus";
 import { showHidden, showLine } from "../visible";
 import { answer, sending } from "./answering";
@@ -10,14 +10,12 @@ import type { Asked } from "./asked";
 import { WholeText } from "./whole_text";
 
 const words = texts.requests;
-/** What formatted Markdown does not show: comments, tags, definitions of links. Then the plan is shown as it is written. */
-const LEAVES_OUT = /<[!/a-z]|^\s{0,3}\[[^\]]+\]:/im;
 
 export function PlanForm({ asked, modes }: { asked: Asked; modes: readonly string[] }): JSX.Element {
   const [mode, setMode] = useState("");
   const [revising, setRevising] = useState(false);
   const [message, setMessage] = useState("");
-  const [plain, setPlain] = useState(() => LEAVES_OUT.test(asked.plan ?? ""));
+  const [plain, setPlain] = useState(() => !saysAll(asked.plan ?? ""));
   const prompts = asked.allowed_prompts ?? [];
   const [granted, setGranted] = useState<readonly number[]>([]);
   const busy = sending.value.has(asked.id);
