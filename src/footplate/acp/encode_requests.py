@@ -176,6 +176,8 @@ def _form(session: SessionId, request: Request) -> CreateElicitationRequest:
                 type="string", title="Other", description="An answer in your own words, instead of a choice (optional)."
             )
     message = show_hidden(request.questions[0].text if alone else request.title) or "The agent has questions."
+    if request.description and show_hidden(request.description) != message:
+        message = f"{message}\n\n{show_hidden(request.description)}"
     return CreateElicitationRequest(
         mode="form",
         message=message,

@@ -34,6 +34,7 @@ from footplate.events.tools import (
     FileChange,
     FileChangeDetail,
     PlanDetail,
+    Question,
     QuestionDetail,
     ReadDetail,
     SearchDetail,
@@ -41,7 +42,7 @@ from footplate.events.tools import (
     ToolDetail,
     ToolKind,
 )
-from footplate.events.visible import show_hidden
+from footplate.events.visible import show_hidden, show_line
 
 KINDS: Final[dict[ToolKind, str]] = {
     "command": "execute",
@@ -55,6 +56,7 @@ KINDS: Final[dict[ToolKind, str]] = {
 FENCED: Final = {"command": "console", "read": ""}
 VERBS: Final[dict[ChangeKind, str]] = {"add": "Write", "update": "Edit", "delete": "Delete", "move": "Move"}
 APPROVE: Final = "Approve the plan"
+RERUN: Final = "This very call was allowed before; whether it ran is not known."
 Item = Content | Diff | Terminal
 
 
@@ -187,11 +189,14 @@ class ToolEncoder:
         if request.kind == "plan":
             return [_text(show_hidden(request.plan))] if request.plan else []
         if request.kind == "question":
-            return self._preview(shown, detail) if shown else []
+            texts = (show_hidden(request.description), *map(_asked_question, request.questions))
+            return [_text(text) for text in texts if text]
         content = self._preview(shown, detail) if shown else _changes(detail)
         if request.description and not any(item == _text(show_hidden(request.description)) for item in content):
             content.append(_text(show_hidden(request.description)))
-        return [*content, *_inputs(request, title)]
+        told = [_text(show_hidden(request.reason))] if request.reason else []
+        told += [_text(RERUN)] if request.rerun else []
+        return [*content, *told, *_inputs(request, title)]
 
     def _has_terminal(self, shown: Shown) -> bool:
         return self._profile.terminals and shown.event.kind == "command"
@@ -299,6 +304,20 @@ def _inputs(request: Request, title: str) -> list[Item]:
         text = show_hidden(field.text)
         items.append(_text(f"{show_hidden(field.name)}: {text}" if _is_short(text) else _titled(field.name, text)))
     return items
+
+
+def _asked_question(question: Question) -> str:
+    """A question with its choices and what the agent says of each: an option on the wire has a name alone."""
+    choices = (
+        "\n".join(
+            (
+                f"- {show_line(choice.label)}{': ' if choice.description else ''}{show_line(choice.description)}",
+                *([_fence(show_hidden(choice.preview), "")] if choice.preview else []),
+            )
+        )
+        for choice in question.choices
+    )
+    return "\n".join((show_hidden(question.text), *choices))
 
 
 def _is_short(text: str) -> bool:

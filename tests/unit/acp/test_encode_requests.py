@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from footplate.acp.encode_requests import IN_CHAT, SESSION_RULE, SKIP, Asked, Unanswered, ask, take
-from footplate.acp.encode_tools import ToolEncoder
+from footplate.acp.encode_tools import RERUN, ToolEncoder
 from footplate.acp.profile import Profile
 from footplate.events.ids import RequestId, SessionId, ToolCallId
 from footplate.events.model import ToolStarted
@@ -124,6 +124,19 @@ def test_without_forms_questions_are_asked_one_after_the_other() -> None:
     check_sent(second.method, json.loads(msgspec.json.encode(second.params)))
     assert back(second, chosen("choice-0")) == Reply(answers={"Which colour?": "Blue", "Which sizes?": "S"})
     assert back(second, chosen(SKIP)) == Reply(answers={"Which colour?": "Blue"})
+
+
+def test_a_client_without_forms_sees_what_the_agent_says_of_each_choice() -> None:
+    risky = Choice(label="Clean", description="deletes the backups", preview="rm -rf \u202ebackups")
+    asked = msgspec.structs.replace(questions(Question(text="Go?", choices=(risky,))), description="Read this first")
+    words = "Go?\n- Clean: deletes the backups\n```\nrm -rf ⟨U+202E⟩backups\n```"
+    assert _texts(put(asked)[1]) == ["Read this first", words]
+    assert put(asked, FORMS)[1]["message"] == "Go?\n\nRead this first"
+
+
+def test_a_client_sees_why_it_is_asked_and_that_the_call_may_have_run() -> None:
+    asked = msgspec.structs.replace(permission(ALLOW, DENY), reason="a hook asks: \u202ex", rerun=True)
+    assert _texts(put(asked)[1]) == ["a hook asks: ⟨U+202E⟩x", RERUN]
 
 
 def test_a_question_may_be_skipped_or_answered_in_the_chat() -> None:

@@ -220,6 +220,13 @@ def test_a_plan_and_questions_are_shown_in_full() -> None:
     ]
 
 
+def test_what_stands_above_questions_is_shown() -> None:
+    asked = Request(
+        id=RequestId("r"), kind="question", title="x", description="Read\u202e this", questions=(Question(text="Go?"),)
+    )
+    assert [line.text for line in request_lines(asked)] == ["Read⟨U+202E⟩ this", "? Go?"]
+
+
 def test_a_long_input_is_shown_whole_and_its_size_is_told() -> None:
     text = "".join(f"line {number}\n" for number in range(5000))
     asked = Request(

@@ -86,6 +86,7 @@ def open_permission(rpc_id: RpcId, request: RequestId, params: RequestPermission
 def open_question(rpc_id: RpcId, request: RequestId, params: CreateElicitationRequest, call: Call | None) -> Asked:
     """A form as questions of ours, one per field."""
     form = (params.requested_schema.properties if params.requested_schema else None) or {}
+    names = _asked_fields(form)
     return Asked(
         id=rpc_id,
         call=params.tool_call_id if call else None,
@@ -94,10 +95,11 @@ def open_question(rpc_id: RpcId, request: RequestId, params: CreateElicitationRe
             id=request,
             kind="question",
             title=params.message,
+            description=(form[names[0]].description or "") if len(names) == 1 else params.message,
             tool=call.name if call else "",
             call=call.id if call else None,
             input=msgspec.Raw(msgspec.json.encode(form)),
-            questions=tuple(_question(name, params.message, form) for name in _asked_fields(form)),
+            questions=tuple(_question(name, params.message, form) for name in names),
         ),
     )
 

@@ -330,8 +330,9 @@ def question(play: Play, **fields: Json) -> list[object]:
     ]
 
 
-def asked(*questions: Question) -> list[object]:
-    return [RequestOpened(request=Request(id=Q1, kind="question", title="Which?", questions=questions))]
+def asked(*questions: Question, above: str = "") -> list[object]:
+    request = Request(id=Q1, kind="question", title="Which?", description=above, questions=questions)
+    return [RequestOpened(request=request)]
 
 
 def answered(**content: object) -> Json:
@@ -347,6 +348,14 @@ def test_a_form_with_one_field_is_one_question() -> None:
     play.reply(Q1, Reply(answers={"Which?": "Blue"}))
     assert play.frames[-1] == answered(colour="b")
     assert play.update(say("Blue it is"))[0] == RequestApplied(request=Q1)
+
+
+def test_what_a_form_says_of_its_one_field_is_part_of_the_question() -> None:
+    field: Json = {"type": "boolean", "description": "Deletes every backup"}
+    truth = (Choice(label="Yes"), Choice(label="No"))
+    assert question(in_turn(), sure=field) == asked(
+        Question(text="Which?", choices=truth), above="Deletes every backup"
+    )
 
 
 @pytest.mark.parametrize(
@@ -390,6 +399,7 @@ def test_a_form_with_several_fields_is_several_questions() -> None:
         Question(text="share"),
         Question(text="Sure", header="Sure", choices=(Choice(label="Yes"), Choice(label="No"))),
         Question(text="Plain", header="Plain", choices=(Choice(label="p"),)),
+        above="Which?",
     )
     answers: dict[str, str | list[str]] = {
         "Many": ["x", "y"],

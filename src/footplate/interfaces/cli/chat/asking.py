@@ -74,7 +74,8 @@ def request_body(request: Request, *, indent: int = 0) -> list[Line]:
     match request.kind:
         case "question":
             several = enumerate(request.questions)
-            return [line for number, each in several for line in _question(request, number, each, indent)]
+            about = visible_lines(request.description, indent=indent) if request.description else []
+            return about + [line for number, each in several for line in _question(request, number, each, indent)]
         case "plan":
             return _plan_lines(request, indent)
         case "permission":
