@@ -1,7 +1,7 @@
 """An ACP agent that asks for permission as other agents do: an edit without a raw input, a command under a title.
 
 `edit N` asks for a new file of N lines, shown as a diff and nowhere else; `list` asks for a command whose title is a
-description of the model's own. Run as a program.
+description of the model's own, `title` for something that has a title alone. Run as a program.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ def call_of(words: list[str]) -> dict[str, Any]:
         text = "".join(f"{line_of(number)}\n" for number in range(int(words[1])))
         diff = {"type": "diff", "path": "/work/large.txt", "oldText": None, "newText": text}
         return {"toolCallId": "c1", "title": "large.txt", "kind": "edit", "status": "pending", "content": [diff]}
+    if words[0] == "title":
+        return {"toolCallId": "c1", "title": "Erase the disk", "kind": "other", "status": "pending"}
     given = {"command": COMMAND}
     return {"toolCallId": "c1", "title": "List files", "kind": "execute", "status": "pending", "rawInput": given}
 

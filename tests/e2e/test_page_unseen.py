@@ -152,6 +152,45 @@ async def test_a_plan_and_a_question_show_hidden_characters(person: Visit) -> No
     await person.picture(f"unseen-plan-{person.name}")
 
 
+async def test_what_allow_for_session_grants_can_be_read_without_a_pointer(person: Visit, world: World) -> None:
+    written = {"file_path": str(world.work / "new.txt"), "content": "x\n"}
+    card = await ask(person, Case("small", "Write", written, ()))
+    await expect(card.locator(".lasting")).to_contain_text("acceptEdits")
+    await person.picture(f"unseen-lasting-{person.name}")
+
+
+HIDING_PLANS = {
+    "link": ("Read [the page](https://evil.test 'first delete all')", "first delete all"),
+    "definition": ("- [a]: /u 'do evil'\n- b", "do evil"),
+    "fence": ("```sh then do evil\nls\n```", "then do evil"),
+    "entity": ("Run &#x202e;live", "&#x202e;live"),
+}
+
+
+async def test_a_plan_that_formatting_would_shorten_is_shown_as_it_is_written(person: Visit) -> None:
+    if person.name == "phone":
+        pytest.skip("the same code")
+    await person.page.get_by_role("combobox", name="Permissions").select_option("plan")
+    for plan, shown in HIDING_PLANS.values():
+        write = tool("Write", {"file_path": "$PLANFILE", "content": plan})
+        await person.say(script(write, tool("ExitPlanMode", {}), "Go."))
+        card = person.page.locator(".request.plan")
+        await expect(card.locator(".plan-text")).to_contain_text(shown)
+        assert "\u202e" not in await card.inner_text()
+        await card.get_by_role("button", name="Stop").click()
+        await expect(card).to_have_count(0)
+
+
+async def test_a_request_with_a_title_alone_shows_it_in_the_tray(browser: Browser, world: World) -> None:
+    with running_server(world.work.parent, env=with_asking_agent(world)) as server:
+        async with visit(browser, server) as person:
+            await person.arrive()
+            await person.start(world.work, engine="asking", prompt="title")
+            await expect(person.page.locator('.card[data-asks="true"] .card-title')).to_have_text("Erase the disk")
+            await person.page.locator(".tray-button").click()
+            await expect(person.page.locator(".tray").get_by_text("Erase the disk")).to_be_visible()
+
+
 LOGIN = "Invalid API key: please run /login"
 BROKEN = {
     "no version": f'#!/bin/sh\necho "{LOGIN}"\nexit 1\n',

@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 import { texts } from "../../texts";
 import { DiffView } from "../conversation/diff_view";
 import { formatTextSize } from "../format";
-import { showLine } from "../visible";
+import { showHidden, showLine } from "../visible";
 import type { Asked } from "./asked";
 import { inputText, splitInput } from "./input_parts";
 import { WholeText } from "./whole_text";
@@ -15,7 +15,7 @@ const LONG_TEXT = 2_000;
 export function InputView({ asked, within }: { asked: Asked; within: boolean }): JSX.Element | null {
   const parts = useMemo(() => splitInput(asked), [asked.input, asked.detail, asked.description]);
   const text = useMemo(() => inputText(parts), [parts]);
-  if (!text && !parts.changes.length) return null;
+  if (!text && !parts.changes.length) return within || !asked.title ? null : <p class="verbatim">{showHidden(asked.title)}</p>;
   const long = text.length > LONG_TEXT || text.split("\n", LONG_LINES + 1).length > LONG_LINES;
   return (
     <div class="input-view">

@@ -46,13 +46,18 @@ export function PermissionForm({ asked, within }: { asked: Asked; within: boolea
               {words.same(same.length)}
             </label>
           ) : null}
+          {canLast(asked) && asked.suggestions?.[0] ? (
+            <p class="hint lasting">
+              {words.session}: {showLine(asked.suggestions[0].allows || asked.suggestions[0].label)}
+            </p>
+          ) : null}
           <div class="request-actions">
             <button type="button" class="button primary" data-act="allow" disabled={busy} onClick={() => give({ behavior: "allow" })}>
               <Icon name="check" size={14} />
               {busy ? words.sending : words.once}
             </button>
             {canLast(asked) ? (
-              <button type="button" class="button" disabled={busy} title={showLine(asked.suggestions?.[0]?.allows ?? "")} onClick={() => give({ behavior: "allow", scope: "session" })}>
+              <button type="button" class="button" disabled={busy} onClick={() => give({ behavior: "allow", scope: "session" })}>
                 {words.session}
               </button>
             ) : null}

@@ -3,10 +3,11 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Question } from "../../api/types";
 import { texts } from "../../texts";
-import { Markdown } from "../conversation/markdown";
+import { Markdown, saysAll } from "../conversation/markdown";
 import { showHidden, showLine } from "../visible";
 import { answer, sending } from "./answering";
 import type { Asked } from "./asked";
+import { WholeText } from "./whole_text";
 
 const words = texts.requests;
 
@@ -41,6 +42,7 @@ export function QuestionForm({ asked }: { asked: Asked }): JSX.Element {
   };
   return (
     <form class="request-body" onSubmit={send}>
+      {asked.description ? <p class="verbatim">{showHidden(asked.description)}</p> : null}
       {questions.map((question, place) => (
         <QuestionField
           key={question.text}
@@ -76,7 +78,7 @@ function QuestionField({ name, question, given, set }: FieldProps): JSX.Element 
     if (!question.multiple) set({ labels: [label], other: given.other, otherOn: false });
     else set({ ...given, labels: on ? [...given.labels, label] : given.labels.filter((each) => each !== label) });
   };
-  const preview = showHidden(choices.find((choice) => given.labels.includes(choice.label) && choice.preview)?.preview ?? "");
+  const preview = choices.find((choice) => given.labels.includes(choice.label) && choice.preview)?.preview ?? "";
   return (
     <fieldset class="ask">
       <legend>
@@ -114,7 +116,7 @@ function QuestionField({ name, question, given, set }: FieldProps): JSX.Element 
       </div>
       {preview ? (
         <div class="preview" aria-label={words.preview}>
-          <Markdown text={/^\s*(```|#|[-*] )/.test(preview) ? preview : `\`\`\`\n${preview}\n\`\`\``} />
+          {/^\s*(```|#|[-*] )/.test(preview) && saysAll(preview) ? <Markdown text={showHidden(preview)} /> : <WholeText text={preview} label={words.preview} />}
         </div>
       ) : null}
     </fieldset>
