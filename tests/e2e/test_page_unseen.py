@@ -191,6 +191,16 @@ async def test_a_request_with_a_title_alone_shows_it_in_the_tray(browser: Browse
             await expect(person.page.locator(".tray").get_by_text("Erase the disk")).to_be_visible()
 
 
+async def test_what_a_sub_agent_asks_is_shown_whole_with_hidden_characters_visible(person: Visit) -> None:
+    inner = script(tool("Bash", {"command": BIDI}), "inner")
+    agent = {"description": "look around", "subagent_type": "general-purpose", "prompt": inner}
+    await person.say(script(tool("Agent", agent), "Done."))
+    card = person.page.locator(".request.permission")
+    await expect(card.locator(".command-line")).to_contain_text(SHOWN)
+    await expect(card).to_contain_text("from the sub-agent")
+    await expect(person.page.locator(".task .hint")).to_contain_text(SHOWN)
+
+
 LOGIN = "Invalid API key: please run /login"
 BROKEN = {
     "no version": f'#!/bin/sh\necho "{LOGIN}"\nexit 1\n',

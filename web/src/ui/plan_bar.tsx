@@ -36,7 +36,7 @@ export function PlanBar({ session }: { session: OpenSession }): JSX.Element | nu
         <div key={task.id} class="task">
           <span class="spinner" aria-hidden="true" />
           <span class="now">{showLine(task.title || task.id)}</span>
-          <span class="hint">{task.note}</span>
+          <span class="hint">{showLine(task.note)}</span>
           <button type="button" class="button quiet small" onClick={() => void attempt(api.stopTask(session.id, task.id))}>
             {texts.tasks.stop}
           </button>

@@ -115,11 +115,11 @@ export function NoticeLine({ item }: { item: t.NoticeItem }): JSX.Element {
       <Icon name={LEVELS[item.level]} size={14} />
       {item.detail && item.code !== "limit" ? (
         <details>
-          <summary>{item.text}</summary>
+          <summary>{showHidden(item.text)}</summary>
           <pre tabIndex={0}>{item.detail}</pre>
         </details>
       ) : (
-        <span>{item.text}</span>
+        <span>{showHidden(item.text)}</span>
       )}
     </div>
   );

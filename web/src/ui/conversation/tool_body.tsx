@@ -29,9 +29,9 @@ export function ToolBody({ item, live, session }: BodyProps): JSX.Element {
   const input = liveText(live, "tool_input");
   return (
     <div class="card-body">
-      {input ? <pre class="live-input">{input}</pre> : null}
+      {input ? <pre class="live-input">{showHidden(input)}</pre> : null}
       <Details item={item} live={live} session={session} />
-      {item.note ? <p class="hint">{item.note}</p> : null}
+      {item.note ? <p class="hint">{showHidden(item.note)}</p> : null}
     </div>
   );
 }
