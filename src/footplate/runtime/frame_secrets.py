@@ -2,8 +2,9 @@
 
 What an agent says, and what tools are called with, is in the log anyway and stays as it is. Secrets travel on the
 control side of the wire: what we send (MCP servers with their headers and environment, settings, logins) and what the
-agent answers to our questions (its settings, the state of its servers). Of these lines the values of `env` and
-`headers`, and of keys that are named like secrets, are replaced. In lines of stderr everything that looks like one is.
+agent answers to our questions (its settings, the state of its servers) or asks of us (a terminal with an environment).
+Of these lines the values of `env` and headers, of keys that are named like secrets, and what looks like a secret in
+`args` are replaced. In lines of stderr everything that looks like one is.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ from footplate.store.values import RawLines
 HIDDEN: Final = "***"
 CONTROL: Final = b'"control_response"'
 RESULT: Final = b'"result"'
-"""A line of the agent that has neither of these answers none of our questions."""
+TERMINAL: Final = b'"terminal/create"'
+"""A line of the agent that has none of these is not looked at further."""
 
 KEYS: Final = re.compile(
-    rb'(?i)"(?:env|headers|[\w-]{0,64}(?:token|secret|password|key|authorization|cookie|credentials))"'
+    rb'(?i)"(?:env|args|[\w-]{0,64}(?:headers|token|secret|password|key|authorization|cookie|credentials))"'
 )
 """Keys that may have secrets for values. A line that has none of them, and no address, is not decoded."""
 
@@ -30,7 +32,8 @@ SCHEME: Final = b"://"
 
 ENDINGS: Final = ("token", "secret", "password", "apikey", "accesskey", "privatekey", "authorization", "cookie")
 HEADERS: Final = re.compile(
-    r"""(?ix) \b ( (?:proxy-)?authorization | x-api-key | (?:set-)?cookie ) ( "?\s*[:=]\s*"? )
+    r"""(?ix) \b ( (?:proxy-)?authorization | (?:x-)?api[-_]?key | (?:set-)?cookie
+    | (?:access|refresh|auth|id)[-_]?token | (?:client[-_]?)?secret | password ) ( "?\s*[:=]\s*"? )
     (?: (bearer|basic|token) \s+ )? [^\s",;]+""",
 )
 ADDRESS: Final = re.compile(r"[a-z]+://\S+")
@@ -47,7 +50,7 @@ def hide_secrets(chunk: RawLines) -> RawLines:
 
 def _answers(lines: bytes) -> bool:
     """Whether an answer of the agent may be among the lines. Of most lines this is all that is looked at."""
-    return CONTROL in lines or RESULT in lines
+    return CONTROL in lines or RESULT in lines or TERMINAL in lines
 
 
 def redact_text(text: str) -> str:
@@ -65,14 +68,12 @@ def _hide_in_line(direction: str, line: bytes) -> bytes:
         return line
     try:
         value = msgspec.json.decode(line)
-    except (
-        msgspec.DecodeError,
-        RecursionError,
-    ):  # cut, or not JSON at all: the value of the key may be anything that follows
+        hidden = _hide(value)
+        return line if hidden == value else msgspec.json.encode(hidden) + b"\n"
+    except (msgspec.DecodeError, RecursionError):
+        # Cut, nested too deeply, or not JSON at all: the value of the key may be anything that follows.
         head = line if key is None else line[: key.start()] + HIDDEN.encode() + b"\n"
         return redact_text(head.decode("utf-8", "replace")).encode()
-    hidden = _hide(value)
-    return line if hidden == value else msgspec.json.encode(hidden) + b"\n"
 
 
 def _hide(value: object) -> object:
@@ -89,18 +90,33 @@ def _hide(value: object) -> object:
 
 def _hide_member(key: str, value: object) -> object:
     name = key.lower().replace("-", "").replace("_", "")
-    if name in ("env", "headers", "credentials"):
+    if name in ("env", "credentials") or name.endswith("headers"):
         return _hide_all(value)
+    if name == "args" and isinstance(value, list):
+        return _hide_arguments(value)
     if isinstance(value, str) and value and name.endswith(ENDINGS):
         return HIDDEN
     return _hide(value)
+
+
+def _hide_arguments(arguments: list[object]) -> list[object]:
+    """The arguments of a command: `--api-key VALUE`, `--token=VALUE`, and values that look like a key."""
+    hidden: list[object] = []
+    secret = False
+    for argument in arguments:
+        text = argument if isinstance(argument, str) else ""
+        flag = text.lower().replace("-", "").replace("_", "")
+        hidden.append(HIDDEN if secret and text else redact_text(text) if text else _hide(argument))
+        secret = text.startswith("-") and flag.endswith(ENDINGS)
+    return hidden
 
 
 def _hide_all(value: object) -> object:
     """Hide every value, and keep the names: `{"NAME": "value"}`, or `[{"name": "NAME", "value": "value"}]`."""
     match value:
         case dict():
-            return {key: member if key == "name" else _hide_all(member) for key, member in value.items()}
+            named = "name" in value and "value" in value
+            return {key: member if named and key == "name" else _hide_all(member) for key, member in value.items()}
         case list():
             return [_hide_all(item) for item in value]
         case None | bool():

@@ -104,3 +104,38 @@ def test_lines_that_cannot_be_decoded_and_lines_of_stderr_are_redacted_as_text()
     assert hide_secrets(cut).size == 9_000
     errors = RawLines("err", 1.0, 1, b"GET https://me:pw@host/?token=S3\nCookie: S4\nkey sk-ant-abcdefgh\nplain\n")
     assert hide_secrets(errors).lines == b"GET https://***@host/?token=***\nCookie: ***\nkey sk-ant-***\nplain\n"
+
+
+@pytest.mark.parametrize(
+    ("direction", "line"),
+    [
+        # Codex has the headers of a server under another name than the others.
+        (
+            "out",
+            {"params": {"config": {"mcp_servers": {"a": {"http_headers": {"X": "S1"}}}}}},
+        ),
+        ("out", {"params": {"mcpServers": [{"command": "x", "args": ["--api-key", "S1", "--verbose"]}]}}),
+        ("out", {"params": {"mcpServers": [{"command": "x", "args": ["--token=S1"]}]}}),
+        ("out", {"env": {"name": "S1"}}),
+        ("in", {"id": 1, "method": "terminal/create", "params": {"env": [{"name": "A", "value": "S1"}]}}),
+    ],
+)
+def test_secrets_of_servers_and_terminals_are_hidden_under_any_name(direction: Direction, line: object) -> None:
+    (hidden,) = stored(direction, line)
+    assert "S1" not in json.dumps(hidden)
+    assert "***" in json.dumps(hidden)
+
+
+def test_json_on_stderr_loses_its_keys() -> None:
+    errors = RawLines("err", 1.0, 1, b'failed: {"apiKey":"S1","access_token": "S2", "model": "m"}\n')
+    assert hide_secrets(errors).lines == b'failed: {"apiKey":"***","access_token": "***", "model": "m"}\n'
+
+
+@pytest.mark.parametrize("depth", [300, 400, 900, 5_000])
+def test_a_line_of_any_depth_is_stored_without_its_secrets(depth: int) -> None:
+    nested = b'{"a":' * depth + b"1" + b"}" * depth
+    chunk = RawLines("in", 1.0, 1, b'{"result":1,"env":{"A":"S1"},"x":' + nested + b"}\n")
+    hidden = hide_secrets(chunk).lines
+    assert b"S1" not in hidden
+    assert hidden.startswith(b'{"result":1,')
+    assert hidden.endswith(b"\n")
