@@ -273,7 +273,7 @@ class Hub:
         view = parent.view()
         if view.resume is None:
             raise InvalidValue("session", session, "a session that has had a turn")
-        spec = msgspec.structs.replace(parent.spec, fork=True)
+        spec = msgspec.structs.replace(parent.spec, fork=True, fork_of=view.resume.value)
         return await self.create(spec, title=title or f"{view.title} (fork)".strip(), resume=view.resume)
 
     # ------------------------------------------------------------------------------------ releasing one

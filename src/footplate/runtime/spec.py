@@ -25,6 +25,9 @@ class SessionSpec(msgspec.Struct, frozen=True, kw_only=True):
     mode: str = ""
     effort: str = ""
     fork: bool = False
+    fork_of: str = ""
+    """The conversation that is forked: the session leaves it with the first process that attaches."""
+
     limits: Limits = Limits()
     steps: Limits | None = None
     """The limits as they were set, once answers have raised them: by so much a further answer raises them again."""

@@ -24,7 +24,7 @@ def starting_options(
         mode=view.mode or spec.mode,
         effort=view.effort or spec.effort,
         resume=view.resume.value if view.resume is not None else None,
-        fork=spec.fork and not view.turns,
+        fork=_forks(spec, view),
         asks=True,
         partial=True,
         first_turn=len(view.turns) + 1,
@@ -38,3 +38,13 @@ def starting_options(
         sandbox=read_sandbox(common),
         resources=agent_resources(spec.limits, common),
     )
+
+
+def _forks(spec: SessionSpec, view: SessionView) -> bool:
+    """Whether the next process has to leave the conversation of another session.
+
+    Turns do not tell: one that failed before its process attached leaves the session in the other's conversation.
+    """
+    if not spec.fork_of:  # a spec of version 0.1
+        return spec.fork and not view.turns
+    return spec.fork and view.resume is not None and view.resume.value == spec.fork_of
