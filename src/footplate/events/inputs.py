@@ -76,9 +76,9 @@ class _Shown:
             **dict.fromkeys(("type", "kind"), kinds),
         }
 
-    def has(self, name: str, text: str) -> bool:
-        """Whether a field of that name with that text is shown already."""
-        return text in self._named.get(name, ())
+    def has(self, name: str, value: str | None) -> bool:
+        """Whether a field of that name with that value is shown already; no path and no text need not be."""
+        return name in ROLES if value is None else value in self._named.get(name, ())
 
 
 def _read(request: Request) -> Json:
@@ -136,20 +136,22 @@ def _fields(given: Json, shown: _Shown) -> tuple[InputField, ...]:
     if not isinstance(given, dict):
         return (InputField(WHOLE, _write(given)),)
     left = ((name, _without(name, value, shown)) for name, value in given.items())
-    return tuple(InputField(name, _write(value)) for name, value in left if value is not None)
+    return tuple(InputField(name, _write(value)) for name, value in left if not isinstance(value, msgspec.UnsetType))
 
 
-def _without(name: str, value: Json, shown: _Shown) -> Json:
-    """The value of a field without what is shown elsewhere; None when nothing remains."""
-    if isinstance(value, str):
-        return None if shown.has(name, value) else value
+def _without(name: str, value: Json, shown: _Shown) -> Json | msgspec.UnsetType:
+    """The value of a field without what is shown elsewhere; `UNSET` when nothing remains."""
+    if isinstance(value, str | None):
+        return msgspec.UNSET if shown.has(name, value) else value
     if isinstance(value, list):
         kept = [_without(name, member, shown) for member in value]
-        return kept if not value or any(member is not None for member in kept) else None
+        if value and all(member is msgspec.UNSET for member in kept):
+            return msgspec.UNSET
+        return [None if isinstance(member, msgspec.UnsetType) else member for member in kept]
     if isinstance(value, dict):
         members = ((inner, _without(inner, member, shown)) for inner, member in value.items())
-        left: dict[str, Json] = {inner: member for inner, member in members if member is not None}
-        return left if left or not value else None
+        left = {inner: member for inner, member in members if not isinstance(member, msgspec.UnsetType)}
+        return left if left or not value else msgspec.UNSET
     return value
 
 

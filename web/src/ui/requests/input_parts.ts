@@ -73,22 +73,23 @@ function fieldsOf(given: unknown, shown: Shown): InputField[] {
   if (!isObject(given)) return [{ name: WHOLE, text: written(given) }];
   return Object.entries(given)
     .map(([name, value]) => ({ name, value: without(name, value, shown) }))
-    .filter(({ value }) => value !== null)
+    .filter(({ value }) => value !== undefined)
     .map(({ name, value }) => ({ name, text: written(value) }));
 }
 
-/** The value of a field without what is shown elsewhere; null when nothing remains. */
+/** The value of a field without what is shown elsewhere; undefined when nothing remains. No path and no text need not be shown. */
 function without(name: string, value: unknown, shown: Shown): unknown {
-  if (typeof value === "string") return shown.get(name)?.has(value) ? null : value;
+  if (value === null) return ROLES.includes(name) ? undefined : null;
+  if (typeof value === "string") return shown.get(name)?.has(value) ? undefined : value;
   if (Array.isArray(value)) {
     const kept = value.map((member) => without(name, member, shown));
-    return !value.length || kept.some((member) => member !== null) ? kept : null;
+    return !value.length || kept.some((member) => member !== undefined) ? kept.map((member) => member ?? null) : undefined;
   }
   if (!isObject(value)) return value;
   const left = Object.entries(value)
     .map(([inner, member]) => [inner, without(inner, member, shown)] as const)
-    .filter(([, member]) => member !== null);
-  return left.length || !Object.keys(value).length ? Object.fromEntries(left) : null;
+    .filter(([, member]) => member !== undefined);
+  return left.length || !Object.keys(value).length ? Object.fromEntries(left) : undefined;
 }
 
 function written(value: unknown): string {
