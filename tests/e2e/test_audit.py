@@ -140,6 +140,19 @@ def test_verify_says_which_record_was_tampered_with(data: Path, statements: list
     assert (machine["ok"], [broken["text"] for broken in machine["breaks"]]) == (False, said)
 
 
+def test_a_damaged_head_file_is_reported_and_a_missing_one_is_warned_about(data: Path) -> None:
+    (data / "audit-head").write_text("{")
+    for _ in range(2):
+        verified = audit(data, "verify")
+        assert verified.returncode == 1
+        assert "the file audit-head.damaged cannot be read: whether the end was cut off is unknown" in verified.stdout
+    for path in data.glob("audit-head*"):
+        path.unlink()
+    verified = audit(data, "verify")
+    assert verified.returncode == 0
+    assert "the data folder has no file audit-head" in verified.stderr
+
+
 def test_a_cut_end_is_found_by_a_hash_of_the_service_log_when_the_file_was_cut_too(data: Path) -> None:
     head = json.loads((data / "audit-head").read_text())["hash"]
     change(data, "DELETE FROM audit WHERE number > 2490")

@@ -32,14 +32,17 @@ announced = logging.getLogger("footplate.audit")
 """Written whatever the level of the service log is: `audit verify --head` takes the hash."""
 
 
-def read_heads(data: Path) -> dict[Path, AuditHead]:
-    """What was noted of the audit log of a data folder, also before it was found to be cut or changed."""
-    heads: dict[Path, AuditHead] = {}
+def read_heads(data: Path) -> dict[Path, AuditHead | None]:
+    """What was noted of the audit log of a data folder, also before it was found to be cut or changed.
+
+    None for a file that is damaged. No crash damages it, because it is synced before it takes the place of the last.
+    """
+    heads: dict[Path, AuditHead | None] = {}
     for path in sorted(data.glob(f"{HEAD_FILE}*")):
         try:
             heads[path] = msgspec.json.decode(path.read_bytes(), type=AuditHead)
-        except (OSError, msgspec.DecodeError) as problem:
-            log.warning("%s cannot be read: %s", path, problem)
+        except (OSError, msgspec.MsgspecError):
+            heads[path] = None
     return heads
 
 
@@ -76,20 +79,31 @@ class HeadKeeper:
     async def check(self) -> None:
         """Compare the log with what an earlier service has noted.
 
-        A file that names a record which is not there any more is kept: `audit verify` reports it until it is removed.
+        A file that is damaged or names a record which is not there any more is kept: `audit verify` reports it until
+        it is removed.
         """
         heads = await self._surroundings.blocking(read_heads, self._data)
-        for path, head in heads.items():
-            if await is_kept(self._trail, head):
-                continue
-            log.error(
-                "the audit log was cut off or changed: record %d with the hash %s is not there; "
-                "run `footplate audit verify`",
-                head.number,
-                head.hash,
+        if not heads and (await self._trail.head()).number:
+            log.warning(
+                "the data folder has no file %s: that the end of the audit log was cut off would not be noticed; "
+                "run `footplate audit verify --head HASH` with the last hash of the service log",
+                HEAD_FILE,
             )
+        for path, head in heads.items():
+            if head is None:
+                log.error("%s is damaged; run `footplate audit verify`", path)
+            elif await is_kept(self._trail, head):
+                continue
+            else:
+                log.error(
+                    "the audit log was cut off or changed: record %d with the hash %s is not there; "
+                    "run `footplate audit verify`",
+                    head.number,
+                    head.hash,
+                )
             if path.name == HEAD_FILE:
-                await self._surroundings.blocking(path.replace, path.with_name(f"{HEAD_FILE}.{head.number}"))
+                kept = path.with_name(f"{HEAD_FILE}.{'damaged' if head is None else head.number}")
+                await self._surroundings.blocking(path.replace, kept)
 
     async def note(self) -> None:
         """Write the file each time there are new records, but not more often than it pays."""

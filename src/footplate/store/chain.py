@@ -51,7 +51,7 @@ def link(head: AuditHead, record: bytes) -> AuditRow:
 class Break(msgspec.Struct, frozen=True, kw_only=True):
     """One place at which the chain does not hold."""
 
-    kind: Literal["changed", "missing", "reordered", "cut"]
+    kind: Literal["changed", "missing", "reordered", "cut", "damaged"]
     number: int
     text: str
 
@@ -70,8 +70,14 @@ _decoder = msgspec.json.Decoder(_Fields)
 class ChainCheck:
     """Verifies records that are fed page by page, in order of their numbers; `finish` ends it."""
 
-    def __init__(self, expected: Iterable[AuditHead] = (), hashes: Iterable[str] = ()) -> None:
-        """`expected` are records that must be there, `hashes` are hashes that one record each must have."""
+    def __init__(
+        self, expected: Iterable[AuditHead] = (), hashes: Iterable[str] = (), damaged: Iterable[str] = ()
+    ) -> None:
+        """`expected` are records that must be there, `hashes` are hashes that one record each must have.
+
+        `damaged` names files in which expected records were noted and that cannot be read any more.
+        """
+        self._damaged = tuple(damaged)
         self._expected = {head.number: head.hash for head in expected if head.number}
         self._hashes = set(hashes)
         self._first: AuditRow | None = None
@@ -128,6 +134,9 @@ class ChainCheck:
             if removed:
                 text += f", or it is among the {removed} records that were removed at the start"
             self.breaks.append(Break(kind="cut", number=self.head.number + 1, text=text))
+        for name in self._damaged:
+            text = f"the file {name} cannot be read: whether the end was cut off is unknown"
+            self.breaks.append(Break(kind="damaged", number=self.head.number, text=text))
         return self.breaks
 
     def _check_start(self, first: AuditRow) -> None:

@@ -188,6 +188,7 @@ export interface AuditPage {
   readonly after: number | null;
   readonly head: AuditHead;
   readonly noted: readonly AuditHead[];
+  readonly damaged: readonly string[];
 }
 
 /** Records after a number, oldest first, or the newest `tail` of them; only those of a session, an act, a person. */

@@ -46,6 +46,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     after: int | None
     head: AuditHead
     noted: tuple[AuditHead, ...] = ()
+    damaged: tuple[str, ...] = ()
 
 
 class Fields(msgspec.Struct, frozen=True, kw_only=True):
@@ -209,7 +210,7 @@ async def _verify(client: Client, hashes: tuple[str, ...]) -> ChainCheck:
     async with working("verifying", lambda: f"{count} records"):
         async for page in _pages(client, 0):
             if check is None:
-                check = ChainCheck(expected=page.noted, hashes=hashes)
+                check = ChainCheck(expected=page.noted, hashes=hashes, damaged=page.damaged)
             check.feed(entry.row() for entry in page.records)
             count = check.count
     return check or ChainCheck(hashes=hashes)

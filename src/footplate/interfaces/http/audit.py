@@ -61,13 +61,15 @@ class AuditPage(msgspec.Struct, frozen=True, kw_only=True):
     """Some records, oldest first.
 
     `after` is where the next page begins, if there is one; a page may be empty and not the last where records are
-    filtered. `head` is the newest record, `noted` what was noted of the newest record outside of the store.
+    filtered. `head` is the newest record, `noted` what was noted of the newest record outside of the store, and
+    `damaged` names the files of such notes that cannot be read.
     """
 
     records: tuple[AuditEntry, ...]
     after: int | None
     head: AuditHead
     noted: tuple[AuditHead, ...]
+    damaged: tuple[str, ...]
 
 
 class _Fields(msgspec.Struct, frozen=True):
@@ -109,7 +111,8 @@ async def list_audit(call: Call, query: AuditQuery) -> AuditPage:
         records=tuple(map(AuditEntry.of, chosen)),
         after=after if after < head.number else None,
         head=head,
-        noted=tuple(noted.values()),
+        noted=tuple(note for note in noted.values() if note is not None),
+        damaged=tuple(path.name for path, note in noted.items() if note is None),
     )
 
 

@@ -19,7 +19,7 @@ from footplate.config.places import data_folder
 from footplate.config.running import DEFAULT_PORT, Running, remove_running, write_running
 from footplate.config.settings import Settings, load_settings
 from footplate.engines.commands import with_agents
-from footplate.errors import ConfigError, FootplateError, InvalidValue, RequestError
+from footplate.errors import ConfigError, FootplateError, InvalidValue, RequestError, StoreError
 from footplate.host.program import allow_files
 from footplate.host.table import start_time
 from footplate.interfaces.http import daemon
@@ -90,13 +90,20 @@ async def run_server(
             if told:
                 click.echo(f"  {told}")
         if settings.runtime.worktree_days is not None:
-            worktrees = Worktrees(service.services.projects)
-            rows = [row async for row in all_rows(service.services.store)]
-            detail = {"days": settings.runtime.worktree_days, "reason": "runtime.worktree_days"}
-            await service.services.audit.record("worktree.remove", SERVICE, target="all projects", detail=detail)
-            click.echo(f"  {render_collected(await worktrees.collect(rows, days=settings.runtime.worktree_days))}")
+            click.echo(f"  {await _collect_worktrees(service, settings.runtime.worktree_days)}")
         number = await signals.get()
         await _stop(service, api.children.running, wanted.drain, number)
+
+
+async def _collect_worktrees(service: Service, days: float) -> str:
+    """Remove old worktrees; what was removed, or why not. A full disk must not keep the service from running."""
+    try:
+        rows = [row async for row in all_rows(service.services.store)]
+        detail = {"days": days, "reason": "runtime.worktree_days"}
+        await service.services.audit.record("worktree.remove", SERVICE, target="all projects", detail=detail)
+    except StoreError as problem:
+        return f"worktrees are not removed: {problem}"
+    return render_collected(await Worktrees(service.services.projects).collect(rows, days=days))
 
 
 @contextmanager
