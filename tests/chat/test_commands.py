@@ -73,7 +73,7 @@ async def test_sessions_and_usage_tell_what_there_is(bench: Bench) -> None:
         await answered(bench, "usage sent")
         await bench.me.write("/usage")
         await bench.bots.until(lambda: bench.me.sees("- turns: 1"))
-        assert "context: 1200 of 200000" in bench.me.find("- turns: 1").text
+        assert "context: 1.2k of 200k" in bench.me.find("- turns: 1").text
         await bench.me.write("/sessions")
         await bench.bots.until(lambda: bench.me.sees("- mock · idle · 1 turns"))
 

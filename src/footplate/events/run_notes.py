@@ -35,6 +35,7 @@ from footplate.events.run_events import (
     ThoughtNote,
     TodoNote,
 )
+from footplate.events.wording import format_tokens
 
 ENDED_EARLY = "the agent ended without a result"
 
@@ -101,7 +102,7 @@ def _compaction(event: CompactionEnded) -> Told:
         return Told(title=title, detail=TextNote(text=event.error, code="compaction"), level="warning")
     sizes = ""
     if event.tokens_before is not None and event.tokens_after is not None:
-        sizes = f"{event.tokens_before} to {event.tokens_after} tokens"
+        sizes = f"{format_tokens(event.tokens_before)} to {format_tokens(event.tokens_after)} tokens"
     title = f"context compacted: {sizes}" if sizes else "context compacted"
     return Told(title=title, detail=TextNote(text=sizes, code="compaction"))
 
@@ -175,7 +176,7 @@ def word_exit_status(reason: str, exit_code: int | None, signum: int | None) -> 
         return "" if re.search(rf"\bcode {exit_code}\b", reason) else f"exit code {exit_code}"
     if signum is not None:
         number = f"signal {signum}"
-        return "" if signal_name(signum) in reason or number in reason else number
+        return "" if re.search(rf"\b({signal_name(signum)}|{number})\b", reason) else number
     return ""
 
 

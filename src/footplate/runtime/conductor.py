@@ -34,6 +34,7 @@ from footplate.events.ids import PromptId, TurnId
 from footplate.events.model import Event
 from footplate.events.requests import Destination
 from footplate.events.view import QueuedPrompt
+from footplate.events.wording import format_duration
 from footplate.host.locks import SessionLock
 from footplate.runtime.agent import Agent
 from footplate.runtime.equipment import equip
@@ -478,7 +479,9 @@ class Conductor:
 
     async def _out_of_time(self) -> None:
         if self.progress.turn is not None:
-            await self._cut_short(told("time", f"the {self.spec.limits.seconds:g} seconds of the session are over"))
+            await self._cut_short(
+                told("time", f"the {format_duration(self.spec.limits.seconds or 0)} of the session are over")
+            )
 
     async def turn_ended(self, event: m.TurnEnded) -> None:
         """The next prompt, a question about a limit, or a pause until the usage limit is over."""

@@ -13,7 +13,7 @@ from msgspec import Meta
 from footplate.config.settings import CommonSettings
 from footplate.events.model import LimitKind, LimitReached
 from footplate.events.view import Totals
-from footplate.events.wording import format_money
+from footplate.events.wording import format_duration, format_money
 from footplate.host.resources import ResourceLimits, read_resources, stricter
 
 Positive = Meta(gt=0)
@@ -67,7 +67,7 @@ def reached(limits: Limits, spent: Spent) -> LimitReached | None:
     if limits.turns is not None and spent.turns >= limits.turns:
         return told("turns", f"{spent.turns} of {limits.turns} turns are done")
     if limits.seconds is not None and spent.seconds >= limits.seconds:
-        return told("time", f"{spent.seconds:.0f} of {limits.seconds:g} seconds are over")
+        return told("time", f"{format_duration(spent.seconds)} of {format_duration(limits.seconds)} are over")
     if limits.tool_calls is not None and spent.tool_calls >= limits.tool_calls:
         return told("tool_calls", f"{spent.tool_calls} of {limits.tool_calls} tool calls are made")
     return None

@@ -19,7 +19,7 @@ def ended(*events: m.Event, ok: bool = True, answer: str = "", error: str = "") 
 
 def test_a_compaction_is_told_and_is_no_error() -> None:
     ending = ended(m.CompactionEnded(ok=True, trigger="manual", tokens_before=9000, tokens_after=700))
-    assert (ending.label, ending.text) == ("done", "the context was shortened: 9000 -> 700 tokens")
+    assert (ending.label, ending.text) == ("done", "the context was shortened: 9.0k -> 700 tokens")
     assert ended(m.CompactionEnded(ok=True)).text == "the context was shortened"
     assert ended(m.CompactionEnded(ok=False, error="no room")).text == "the context could not be shortened: no room"
 

@@ -18,6 +18,7 @@ from footplate.events.run_notes import word_exit
         (EngineDetached(reason="killed by SIGKILL", signal=9), "killed by SIGKILL"),
         (EngineDetached(reason="killed", signal=9), "killed, signal 9"),
         (EngineDetached(reason="signal 40", signal=40), "signal 40"),
+        (EngineDetached(reason="saw signal 40", signal=4), "saw signal 40, signal 4"),
     ],
 )
 def test_an_exit_status_is_named_once(gone: EngineDetached, facts: str) -> None:

@@ -65,9 +65,9 @@ def test_output_limits_of_claude_models_are_in_the_built_in_list(environ: dict[s
     assert all(model.output for model in (*KNOWN["claude"].models, *KNOWN["claude"].full))
     assert (found.models_source, found.models) == ("built-in list", KNOWN["claude"].full)
     shown = render(found)
-    assert re.search(r"^    opus +Opus, 1000000 in, 128000 out$", shown, re.MULTILINE)
+    assert re.search(r"^    opus +Opus, 1.0M in, 128k out$", shown, re.MULTILINE)
     assert f"  Models by full id (built-in list, {AS_OF})\n" in shown
-    assert "    claude-haiku-4-5-20251001    Haiku 4.5, 200000 in, 64000 out\n" in shown
+    assert "    claude-haiku-4-5-20251001    Haiku 4.5, 200k in, 64k out\n" in shown
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ async def test_a_provider_is_asked_page_by_page_where_a_key_is_at_hand(
     assert ask("gemini", keyed) == (KnownModel(id="gem", label="Gem", context=5, output=6),)
     found = await ChoiceBook(Settings(), keyed).refresh("claude", keeper)
     assert (found.source, [model.id for model in found.models]) == ("provider", ["claude-a"])
-    assert "claude-a                     A, 200000 in, 64000 out" in render(found)
+    assert "claude-a                     A, 200k in, 64k out" in render(found)
     bare = {"id": "claude-opus-4-1-20250805"}
     shelf.put("/v1/models", json.dumps({"data": [bare], "has_more": False}).encode())
     assert ask("claude", keyed) == (KnownModel(id=bare["id"], context=200_000, output=32_000),)

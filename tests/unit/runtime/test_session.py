@@ -285,7 +285,7 @@ async def test_the_limit_of_time_interrupts_the_running_turn_and_says_so(hub: Hu
     ended = await until_ended(session)
     assert ended.stop_reason == "interrupted"
     (limit,) = session.view().limits
-    assert (limit.kind, limit.text) == ("time", "the 0.2 seconds of the session are over")
+    assert (limit.kind, limit.text) == ("time", "the 0.2s of the session are over")
 
 
 async def test_the_limit_of_tool_calls_interrupts_the_running_turn_and_says_so(hub: Hub, tmp_path: Path) -> None:

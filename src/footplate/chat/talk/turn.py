@@ -13,6 +13,7 @@ from footplate.events.ids import PromptId, TurnId
 from footplate.events.model import Event
 from footplate.events.run_events import Action, Completed
 from footplate.events.runs import RunFold
+from footplate.events.wording import format_tokens
 
 SAID_BY_COMMANDS: Final = ("local_command", "local_command_output")
 """What commands of the agent's own say, such as `/context`: no model speaks, so there is no other answer."""
@@ -117,8 +118,10 @@ def _compacted(event: m.CompactionEnded) -> str:
     """What became of the context."""
     if not event.ok:
         return f"the context could not be shortened: {event.error}"
-    known = event.tokens_before is not None and event.tokens_after is not None
-    return f"the context was shortened{f': {event.tokens_before} -> {event.tokens_after} tokens' if known else ''}"
+    if event.tokens_before is None or event.tokens_after is None:
+        return "the context was shortened"
+    before, after = format_tokens(event.tokens_before), format_tokens(event.tokens_after)
+    return f"the context was shortened: {before} -> {after} tokens"
 
 
 class Waiting:

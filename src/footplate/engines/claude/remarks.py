@@ -19,6 +19,7 @@ from footplate.events.model import (
     ToolUpdated,
     WaitingFor,
 )
+from footplate.events.wording import format_duration
 
 DETAIL_LIMIT: Final = 4096
 
@@ -67,7 +68,7 @@ def retry(ledger: Ledger, line: ApiRetry) -> None:
     """A request to the model failed and will be made again."""
     status = "no answer" if line.error_status is None else str(line.error_status)
     reason = f"{status}, {line.error}" if line.error else status
-    wait = f"{line.retry_delay_ms / 1000:.1f} s"
+    wait = format_duration(line.retry_delay_ms / 1000)
     text = f"the model's API failed ({reason}); try {line.attempt} of {line.max_retries} again in {wait}"
     ledger.notice("warning", text, code="api_retry")
 

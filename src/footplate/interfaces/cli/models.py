@@ -17,6 +17,7 @@ from footplate.engines.catalog import engine_names, make_engine
 from footplate.engines.commands import with_agents
 from footplate.engines.known_models import AS_OF, KnownModel, find_known
 from footplate.errors import ConfigError, FootplateError, RequestError
+from footplate.events.wording import format_tokens
 from footplate.host.process import Keeper
 from footplate.runtime.choices import ChoiceBook, Choices
 
@@ -83,6 +84,6 @@ def render(found: Choices) -> str:
 
 def _limits(label: str, model: KnownModel | None) -> str:
     """The label of a model, then how many tokens it reads and writes at most."""
-    reads = f"{model.context} in" if model is not None and model.context else ""
-    writes = f"{model.output} out" if model is not None and model.output else ""
+    reads = f"{format_tokens(model.context)} in" if model is not None and model.context else ""
+    writes = f"{format_tokens(model.output)} out" if model is not None and model.output else ""
     return ", ".join(filter(None, (label, reads, writes)))

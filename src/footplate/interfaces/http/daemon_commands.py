@@ -12,6 +12,7 @@ import click
 import msgspec
 
 from footplate.errors import FootplateError
+from footplate.events.wording import format_duration
 from footplate.interfaces.http import daemon
 
 NOT_RUNNING: Final = 3
@@ -53,9 +54,8 @@ def status_command(as_json: bool) -> None:
     if as_json:
         click.echo(msgspec.json.encode(found).decode())
     elif found.running:
-        click.echo(
-            f"{found.url}  pid {found.pid}, Footplate {found.version}, up {found.uptime_s:.0f} s, data {found.data}"
-        )
+        up = format_duration(int(found.uptime_s or 0))
+        click.echo(f"{found.url}  pid {found.pid}, Footplate {found.version}, up {up}, data {found.data}")
     else:
         click.echo(f"no server runs on {found.data}")
     sys.exit(0 if found.running else NOT_RUNNING)

@@ -303,7 +303,7 @@ def test_limits_are_told_when_they_come_near_and_when_they_are_clear_again() -> 
             system("api_retry", attempt=2, max_retries=4, retry_delay_ms=1500, error_status=None, error="connection"),
             Notice(
                 level="warning",
-                text="the model's API failed (no answer, connection); try 2 of 4 again in 1.5 s",
+                text="the model's API failed (no answer, connection); try 2 of 4 again in 1.5s",
                 code="api_retry",
             ),
         ),

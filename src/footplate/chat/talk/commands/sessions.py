@@ -16,7 +16,7 @@ from footplate.chat.talk.prompts import Prompter
 from footplate.errors import InvalidValue
 from footplate.events.base import ResumeToken
 from footplate.events.ids import PromptId, SessionId
-from footplate.events.wording import format_money
+from footplate.events.wording import format_money, format_tokens
 from footplate.runtime.audit import Principal
 from footplate.runtime.limits import Limits
 from footplate.runtime.session import Session
@@ -99,12 +99,13 @@ class SessionCommands:
         view = (await self._current(ordered)).view()
         totals, meter = view.usage, view.meter
         lines = [f"**{view.engine}** {view.model}".rstrip(), f"- turns: {totals.turns}"]
-        lines.append(
-            f"- tokens: {totals.input_tokens} in, {totals.output_tokens} out, {totals.cache_read_tokens} cached"
-        )
+        tokens = (format_tokens(each) for each in (totals.input_tokens, totals.output_tokens, totals.cache_read_tokens))
+        lines.append("- tokens: {} in, {} out, {} cached".format(*tokens))
         if meter.used is not None:
             share = f" ({100 * meter.used // meter.size} %)" if meter.size else ""
-            lines.append(f"- context: {meter.used} of {meter.size or '?'}{share}")
+            lines.append(
+                f"- context: {format_tokens(meter.used)} of {format_tokens(meter.size) if meter.size else '?'}{share}"
+            )
         cost = totals.cost_usd if totals.cost_usd is not None else meter.cost_usd
         lines.append(f"- cost: {format_money(cost) or 'not told'}")
         return "\n".join(lines)

@@ -8,6 +8,7 @@ from typing import Final, TypeVar, cast
 
 from footplate.events import model as m
 from footplate.events.tools import PlanEntry
+from footplate.events.wording import format_tokens
 from footplate.interfaces.cli.chat.text import Line, Style, fit, flat, lines_of, output_lines, shorten
 
 MOST_OUTPUT: Final = 40
@@ -67,8 +68,8 @@ def _task(event: m.TaskEnded) -> list[Line]:
 def _compaction(event: m.CompactionEnded) -> list[Line]:
     if not event.ok:
         return [Line(f"✗ the context could not be shortened: {flat(event.error)}", "failed")]
-    size = f" from {event.tokens_before} tokens" if event.tokens_before is not None else ""
-    size += f" to {event.tokens_after}" if event.tokens_after is not None else ""
+    size = f" from {format_tokens(event.tokens_before)} tokens" if event.tokens_before is not None else ""
+    size += f" to {format_tokens(event.tokens_after)}" if event.tokens_after is not None else ""
     return [Line(f"✓ the context is shortened{size}", "ok")]
 
 
