@@ -21,9 +21,10 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240), pytest.mark.asyncio(loo
 SCROLLED = """
 async (box) => {
   const seen = new Map();
-  for (let top = 0; ; top += box.clientHeight / 2) {
+  const drawn = () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+  for (let top = 0; ; top += box.clientHeight * 0.8) {
     box.scrollTop = top;
-    await new Promise((resolve) => setTimeout(resolve, 60));
+    await drawn();
     for (const row of box.querySelectorAll("tr")) {
       const [before, after, , text] = row.cells;
       if (text) seen.set(`${before.textContent}/${after.textContent}`, row.className + " " + text.textContent);
