@@ -75,7 +75,7 @@ test-kills: $(VENV)/.ready $(AGENTS)/.ready ## a thousand random kills over mock
 test-fresh: $(VENV)/.ready ## the README's first minute in a new clone in which everything is installed (minutes, from the network)
 	FOOTPLATE_FRESH=1 $(PYTEST) tests/e2e/test_first_minute.py -k clone
 
-test-fast: $(VENV)/.ready ## unit and contract tests only
+test-fast: $(VENV)/.ready $(AGENTS)/.ready ## unit and contract tests only
 	$(PYTEST) tests/unit tests/contract tests/simulation -n 2 -m 'not e2e and not long'
 
 SEEDS ?= 20000
