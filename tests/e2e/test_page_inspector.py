@@ -251,6 +251,7 @@ async def test_a_hundred_thousand_raw_lines_are_looked_through(
             await page.get_by_role("searchbox", name="Find in loaded lines").fill("")
             await page.get_by_role("combobox", name="Direction").select_option("err")
             await expect(page.locator(".stream-state")).to_contain_text("100 lines")
+            await expect(log.locator(".event").last).to_contain_text("⟨U+001B⟩[31mwarning 100000⟨U+202E⟩")
             drawn = await log.locator(".event").count()
             assert drawn < 100, "only what is near the view is drawn"
             assert await serious_issues(page) == []

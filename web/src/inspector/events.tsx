@@ -13,6 +13,7 @@ import { copyText } from "../ui/clipboard";
 import { type ListHandle, VirtualList } from "../ui/conversation/virtual_list";
 import { Icon } from "../ui/icons";
 import { MenuButton } from "../ui/menu";
+import { showHidden } from "../ui/visible";
 import { Needs } from "../workspace/scope";
 import { countTypes, EventFeed, filterLog, type LogEntry } from "./event_feed";
 import { clock, moveBetweenRows } from "./log_rows";
@@ -151,11 +152,11 @@ function Entry({ entry, open, toggle }: { entry: LogEntry; open: boolean; toggle
           {gap === null ? "" : words.gap(formatGap(gap))}
         </span>
         <strong>{envelope.event.type}</strong>
-        <code>{entry.summary}</code>
+        <code>{showHidden(entry.summary)}</code>
       </button>
       {open ? (
         <div class="payload">
-          <pre tabIndex={0}>{payload}</pre>
+          <pre tabIndex={0}>{showHidden(payload)}</pre>
           <button type="button" class="button small" onClick={() => copyText(payload)}>
             <Icon name="copy" size={14} />
             {texts.copy}

@@ -11,6 +11,7 @@ import { type ListHandle, VirtualList } from "../ui/conversation/virtual_list";
 import { formatBytes } from "../ui/format";
 import { Icon } from "../ui/icons";
 import { MenuButton } from "../ui/menu";
+import { showHidden } from "../ui/visible";
 import { countFrameTypes, type Direction, filterFrames, FrameFeed, type FrameRow, wholeLines } from "./frame_feed";
 import { clock, moveBetweenRows } from "./log_rows";
 
@@ -119,7 +120,7 @@ function Line({ line, session, open, toggle }: { line: FrameRow; session: string
         <strong>
           <span class="direction">{words.directions[line.direction]}</span> {line.direction === "in" || line.direction === "out" ? line.type : ""}
         </strong>
-        <code dir="ltr">{line.raw}</code>
+        <code dir="ltr">{showHidden(line.raw)}</code>
       </button>
       {open ? <Whole line={line} session={session} /> : null}
     </div>
@@ -149,7 +150,7 @@ function Whole({ line, session }: { line: FrameRow; session: string }): JSX.Elem
   return (
     <div class="payload">
       <pre tabIndex={0} dir="ltr">
-        {pretty(whole.raw)}
+        {showHidden(pretty(whole.raw))}
       </pre>
       {whole.cut ? <p class="cut">{words.cut(formatBytes(whole.size))}</p> : null}
       <p class="cut">{words.after(whole.seq)}</p>
