@@ -104,7 +104,7 @@ async def test_a_changed_input_that_the_tool_cannot_take_is_rejected_with_the_re
     assert not (world.work / "never").exists()
 
 
-@pytest.mark.parametrize("changed", [b"{}", b" { } ", b"5"])
+@pytest.mark.parametrize("changed", [b"{}", b" { } "])
 async def test_a_changed_input_without_fields_is_refused(world: World, changed: bytes) -> None:
     """The CLI takes an empty object for "unchanged": it would run what the person has replaced."""
     async with talk(world) as live:

@@ -108,9 +108,9 @@ def denies(request: Request, answer: Answer) -> bool:
 def _allow(request: Request, answer: Allow) -> dict[str, object]:
     changed = answer.updated_input
     fields = read(FIELDS, request.input)
-    if changed is not None and fields and not read(FIELDS, changed):
+    if fields and read(FIELDS, changed) == {}:
         # Both measured versions take an empty object for "unchanged" and run the input that the person has replaced.
-        raise InvalidValue("updated_input", bytes(changed).decode(), "an object with at least one field")
+        raise InvalidValue("updated_input", "{}", "an object with at least one field")
     allowed: dict[str, object] = {
         "behavior": "allow",
         "updatedInput": changed or request.input or NO_INPUT,
