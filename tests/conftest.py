@@ -19,6 +19,9 @@ SETTLE_S = 3.0
 
 LONG = (
     "chat/",
+    "simulation/test_determinism.py",
+    "simulation/test_doors.py",
+    "simulation/test_month.py",
     "unit/bench/",
     "unit/docs/test_curl_sessions.py",
     "unit/docs/test_curl.py",

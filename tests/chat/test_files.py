@@ -45,7 +45,7 @@ async def test_put_writes_where_it_is_told_and_not_over_a_file_unless_forced(ben
         await bench.bots.until(lambda: bench.me.sees("--force"))
         assert (bench.work / "there.txt").read_text() == "old"
         await send(bench, "x.txt", b"new", "/file put --force there.txt")
-        await bench.bots.until(lambda: bench.me.sees("saved there.txt (3 bytes)"))
+        await bench.bots.until(lambda: bench.me.sees("saved there.txt (3 B)"))
         assert (bench.work / "there.txt").read_text() == "new"
 
 

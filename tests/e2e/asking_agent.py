@@ -1,7 +1,8 @@
 """An ACP agent that asks for permission as other agents do: an edit without a raw input, a command under a title.
 
 `edit N` asks for a new file of N lines, shown as a diff and nowhere else; `list` asks for a command whose title is a
-description of the model's own, `title` for something that has a title alone. Run as a program.
+description of the model's own, `title WORDS` for something that has a title alone, `content` for something that is
+shown as blocks of many kinds, `names` for a tool and a field with long names. Run as a program.
 """
 
 from __future__ import annotations
@@ -16,6 +17,15 @@ OPTIONS = [
     {"optionId": "no", "name": "No", "kind": "reject_once"},
 ]
 COMMAND = "touch made && echo gone"
+LONG = "a_name_without_a_place_to_break" * 12
+ALWAYS = {"optionId": "ever", "name": f"Always, commands that begin with {LONG}", "kind": "allow_always"}
+DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+BLOCKS = [
+    {"type": "resource_link", "uri": "file:///etc/shadow", "name": "notes.txt"},
+    {"type": "resource", "resource": {"uri": "file:///w/a", "text": "text of a file"}},
+    {"type": "image", "mimeType": "image/png", "data": DOT},
+    {"type": "_odd", "danger": "unknown block"},
+]
 
 
 def line_of(number: int) -> str:
@@ -30,7 +40,14 @@ def call_of(words: list[str]) -> dict[str, Any]:
         diff = {"type": "diff", "path": "/work/large.txt", "oldText": None, "newText": text}
         return {"toolCallId": "c1", "title": "large.txt", "kind": "edit", "status": "pending", "content": [diff]}
     if words[0] == "title":
-        return {"toolCallId": "c1", "title": "Erase the disk", "kind": "other", "status": "pending"}
+        title = " ".join(["Erase the disk", *words[1:]])
+        return {"toolCallId": "c1", "title": title, "kind": "other", "status": "pending"}
+    if words[0] == "content":
+        content = [{"type": "content", "content": block} for block in BLOCKS]
+        return {"toolCallId": "c1", "title": "Send", "kind": "other", "status": "pending", "content": content}
+    if words[0] == "names":
+        long = {LONG: "the value", "list": [LONG]}
+        return {"toolCallId": "c1", "title": "Call", "name": f"mcp__{LONG}__{LONG}", "kind": "other", "rawInput": long}
     given = {"command": COMMAND}
     return {"toolCallId": "c1", "title": "List files", "kind": "execute", "status": "pending", "rawInput": given}
 
@@ -55,7 +72,8 @@ def main() -> None:
             case "session/prompt":
                 prompt = message["id"]
                 call = call_of(message["params"]["prompt"][0]["text"].split())
-                params = {"sessionId": session, "toolCall": call, "options": OPTIONS}
+                options = [ALWAYS, *OPTIONS] if call["title"] == "Call" else OPTIONS
+                params = {"sessionId": session, "toolCall": call, "options": options}
                 say(id="ask", method="session/request_permission", params=params)
             case None if message.get("id") == "ask":
                 say(id=prompt, result={"stopReason": "end_turn"})

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 from footplate.runtime.acp.client import Send
+from footplate.runtime.audit import Principal
 from tests.acp_schema import V1, Judge
 from tests.e2e.world import World
 from tests.unit.runtime.acp.client import AcpClient
@@ -27,7 +28,7 @@ class AgentProcess:
         while line := await self.process.stdout.readline():
             await send([line])
 
-    async def receive(self, message: bytes) -> None:
+    async def receive(self, message: bytes, who: Principal) -> None:
         """Hand it a message."""
         assert self.process.stdin is not None
         self.process.stdin.write(message.rstrip(b"\n") + b"\n")

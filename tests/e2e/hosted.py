@@ -22,7 +22,7 @@ from footplate.host.table import Table
 from footplate.runtime.spec import SessionSpec
 from footplate.store.projection import RequestRow
 from tests.e2e.service_host import DIE
-from tests.e2e.world import ROOT, World, processes_with
+from tests.e2e.world import ROOT, World, cut_power, processes_with
 
 E = TypeVar("E", bound=Event)
 PATIENCE_S = 60.0
@@ -50,9 +50,12 @@ class Hosted:
 
     @classmethod
     @asynccontextmanager
-    async def start(cls, world: World, *, die: str = "", ask_again: float = 60.0) -> AsyncIterator[Hosted]:
+    async def start(
+        cls, world: World, *, die: str = "", ask_again: float = 60.0, request_timeout: str = ""
+    ) -> AsyncIterator[Hosted]:
         """A service on the world's data folder; ended in order afterwards, unless it is dead by then."""
         env = {**world.env, "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}", "FOOTPLATE_TEST_ASK_AGAIN": str(ask_again)}
+        env["FOOTPLATE_TEST_REQUEST_TIMEOUT"] = request_timeout
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             *("-m", "tests.e2e.service_host"),
@@ -90,12 +93,13 @@ class Hosted:
 
     async def kill_all(self, *, spare: Collection[int] = ()) -> None:
         """Kill the service and everything that it has started, at once: as a machine that loses its power."""
-        pids = Table().below([self.process.pid]) | set(processes_with(str(self.world.home))) - {os.getpid()}
-        for pid in (self.process.pid, *pids.difference(spare)):
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
+
+        def doomed() -> set[int]:
+            table = Table()
+            found = {self.process.pid, *table.below([self.process.pid]), *processes_with(str(self.world.home))}
+            return found - {os.getpid(), *spare, *table.below(spare)}
+
+        cut_power(doomed)
         await self.died(spare=spare)
 
     # ------------------------------------------------------------------------------------------ orders

@@ -5,7 +5,9 @@
 Each line on stdin is `{"id": 1, "do": "prompt", ...}` and gets a line `{"id": 1, "result": ...}`; between them stand
 the envelopes of every session as `{"event": ...}`. SIGTERM and the end of stdin make it leave its agents to the keeper;
 `{"do": "drain"}` makes it wait for turns and end with them. With `FOOTPLATE_TEST_DIE=Message` it kills itself when it
-has read such an event and has not stored it. `FOOTPLATE_TEST_ENGINES` are settings of engines, as JSON.
+has read such an event and has not stored it; `EngineAttached:cleared` is only one of that reason.
+`FOOTPLATE_TEST_ENGINES` are settings of engines, as JSON, `FOOTPLATE_TEST_PREWARM` is the setting of that name; `{"do":
+"warmed"}` waits until a process that was started ahead has said something.
 """
 
 from __future__ import annotations
@@ -45,14 +47,19 @@ class Order(msgspec.Struct, kw_only=True):
 
 DIE = "FOOTPLATE_TEST_DIE"
 ENGINES = "FOOTPLATE_TEST_ENGINES"
+PREWARM = "FOOTPLATE_TEST_PREWARM"
 
 
 def die_before(kind: str) -> None:
     """Kill ourselves when an event of that kind has been read and is not yet stored."""
     append = SessionLog.append
+    name, _, reason = kind.partition(":")
+
+    def is_due(event: Event) -> bool:
+        return type(event).__name__ == name and reason in ("", getattr(event, "reason", ""))
 
     async def appending(self: SessionLog, events: Sequence[Event], **options: object) -> None:
-        if any(type(event).__name__ == kind for event in events):
+        if any(map(is_due, events)):
             os.kill(os.getpid(), signal.SIGKILL)
         await append(self, events, **options)  # type: ignore[arg-type]
 
@@ -86,6 +93,11 @@ class Host:
     async def _do(self, order: Order) -> object:
         if order.do == "drain":
             return await self._service.drain(order.patience_s)
+        if order.do == "warmed":
+            pool = self._service.hub._services.warm
+            while not any(each.started.runner._waiting for each in pool._waiting):  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+            return True
         if order.do == "create":
             assert order.spec is not None
             session = await self._service.hub.create(order.spec)
@@ -139,7 +151,8 @@ async def lines() -> AsyncIterator[bytes]:
 async def main(grace_s: float) -> None:
     """Serve until told otherwise."""
     engines = msgspec.json.decode(os.environ.get(ENGINES) or "{}", type=dict[str, dict[str, object]])
-    settings = Settings(runtime=RuntimeSettings(reattach_grace_s=grace_s), engines=engines)
+    runtime = RuntimeSettings(reattach_grace_s=grace_s, prewarm=int(os.environ.get(PREWARM, "0")))
+    settings = Settings(runtime=runtime, engines=engines)
     async with open_service(os.environ, settings, keep=True) as service:
         host = Host(service)
         say({"id": 0, "result": {"rejoined": service.rejoined, "reaped": service.reaped.describe()}})

@@ -21,7 +21,7 @@ from footplate.host.keepers import Keepers
 from footplate.host.sweep import read_records
 from footplate.runtime.spec import SessionSpec
 from footplate.testing.invariants import check_invariants
-from tests.e2e.kept_service import DIE, ENGINES
+from tests.e2e.kept_service import DIE, ENGINES, PREWARM
 from tests.e2e.world import ROOT, World
 
 E = TypeVar("E", bound=Event)
@@ -64,9 +64,10 @@ class Life:
         source: Path = ROOT / "src",
         die_before: str = "",
         engines: Mapping[str, Mapping[str, object]] | None = None,
+        prewarm: int = 0,
     ) -> Life:
         """A service on the world's data folder that has only just been started."""
-        given = {DIE: die_before, ENGINES: msgspec.json.encode(engines or {}).decode()}
+        given = {DIE: die_before, ENGINES: msgspec.json.encode(engines or {}).decode(), PREWARM: str(prewarm)}
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "tests.e2e.kept_service", str(grace_s)),
             env={**world.env, "PYTHONPATH": f"{source}:{ROOT}", **given},

@@ -1,7 +1,9 @@
 """A scripted `claude`: the wire of the CLI with an id of its own, a gate in each turn, and conversations that move.
 
 CLAUDE_CODE_SCRIPTED_ID       the session id that it announces, whatever it was given
-CLAUDE_CODE_SCRIPTED_MOVES    the kind of line (init, assistant, result) that names another session, once
+CLAUDE_CODE_SCRIPTED_MOVES    the kinds of line (init, assistant, result) that name another session, in one turn
+CLAUDE_CODE_SCRIPTED_LATE     it waits at the gate before it announces its session, not in the middle of the turn
+CLAUDE_CODE_SCRIPTED_LINGERS  it does not end with its input, nor by SIGTERM
 CLAUDE_CODE_SCRIPTED_FOLDER   where it writes `starts` (its arguments, a line each) and waits for the file `gate`
 """
 
@@ -10,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import signal
 import sys
 import time
 from pathlib import Path
@@ -22,7 +25,9 @@ OTHER = "00000000-0000-4000-8000-000000000002"
 class ScriptedCli:
     """Where the script is installed, and what it did."""
 
-    def __init__(self, folder: Path, *, own_id: str = "", moves: str = "") -> None:
+    def __init__(
+        self, folder: Path, *, own_id: str = "", moves: str = "", late: bool = False, lingers: bool = False
+    ) -> None:
         self.folder = folder
         self.bin = folder / "bin"
         self.bin.mkdir(parents=True)
@@ -33,6 +38,8 @@ class ScriptedCli:
         self.env = {
             "CLAUDE_CODE_SCRIPTED_ID": own_id,
             "CLAUDE_CODE_SCRIPTED_MOVES": moves,
+            "CLAUDE_CODE_SCRIPTED_LATE": "1" if late else "",
+            "CLAUDE_CODE_SCRIPTED_LINGERS": "1" if lingers else "",
             "CLAUDE_CODE_SCRIPTED_FOLDER": str(folder),
         }
 
@@ -67,7 +74,12 @@ def _session(arguments: list[str]) -> str:
     return "00000000-0000-4000-8000-000000000009"
 
 
-def _turn(session: str, folder: Path) -> None:
+def _replay(frame: dict[str, Any], session: str) -> None:
+    """Say that a turn has begun with the message, or that it is known already."""
+    _write({**frame, "session_id": session, "isReplay": True})
+
+
+def _turn(session: str, folder: Path, prompt: dict[str, Any] | None = None) -> None:
     moves, flag = os.environ["CLAUDE_CODE_SCRIPTED_MOVES"], folder / "moved"
     moving = bool(moves) and not flag.exists() and (folder / "turns").exists()
     (folder / "turns").touch()
@@ -75,11 +87,15 @@ def _turn(session: str, folder: Path) -> None:
         flag.touch()
 
     def name(line: str) -> str:
-        return OTHER if moving and line == moves else session
+        return OTHER if moving and line in moves.split() else session
 
+    if os.environ["CLAUDE_CODE_SCRIPTED_LATE"]:
+        _wait(folder / "gate")
     init = {"type": "system", "subtype": "init", "cwd": str(Path.cwd()), "model": "opus", "permissionMode": "default"}
     _write({**init, "session_id": name("init")})
     _wait(folder / "gate")
+    if prompt is not None:
+        _replay(prompt, name("init"))
     content = [{"type": "text", "text": f"answered in {session}"}]
     message = {"id": f"m{time.time_ns()}", "model": "opus", "content": content}
     _write({"type": "assistant", "session_id": name("assistant"), "message": message})
@@ -99,13 +115,20 @@ def main(arguments: list[str]) -> None:
     if "--input-format" not in arguments:
         _turn(session, folder)
         return
+    known: set[str] = set()
     for line in sys.stdin:
         frame = json.loads(line)
         if frame["type"] == "control_request":
             answer = {"subtype": "success", "request_id": frame["request_id"], "response": {}}
             _write({"type": "control_response", "response": answer})
+        elif frame["type"] == "user" and frame["uuid"] in known:  # as the CLI does: no second turn
+            _replay(frame, session)
         elif frame["type"] == "user":
-            _turn(session, folder)
+            known.add(frame["uuid"])
+            _turn(session, folder, frame)
+    if os.environ["CLAUDE_CODE_SCRIPTED_LINGERS"]:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        _wait(folder / "never")
 
 
 if __name__ == "__main__":

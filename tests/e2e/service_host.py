@@ -33,7 +33,7 @@ from footplate.runtime.runner import Runner
 from footplate.runtime.service import Service, open_service
 from footplate.runtime.session import Session
 from footplate.runtime.spec import SessionSpec
-from tests.e2e.world import processes_with
+from tests.e2e.world import cut_power, processes_with
 
 DIE: Final = "FOOTPLATE_TEST_DIE"
 POINTS: Final = {
@@ -55,17 +55,18 @@ def _line(frame: object) -> None:
 
 def victims() -> list[int]:
     """Every process of this world but this one: below it, or with its home in the environment."""
-    found = Table().below([os.getpid()]) | set(processes_with(os.environ["HOME"]))
+    found = below() | set(processes_with(os.environ["HOME"]))
     return sorted(found - {os.getpid()})
+
+
+def below() -> set[int]:
+    """What this process started: found in less time than the rest, in which an agent would go on."""
+    return Table().below([os.getpid()])
 
 
 def die(doomed: Sequence[int] | None = None) -> NoReturn:
     """As a machine that loses its power: nothing of it goes on, nobody is told."""
-    for pid in victims() if doomed is None else doomed:
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            continue
+    cut_power(below, victims) if doomed is None else cut_power(lambda: doomed)
     os.kill(os.getpid(), signal.SIGKILL)
     raise SystemExit("not reached")
 
@@ -216,7 +217,12 @@ class Host:
 
 async def serve() -> None:
     """Until stdin ends; then in order."""
-    settings = Settings(runtime=RuntimeSettings(ask_again_s=float(os.environ.get("FOOTPLATE_TEST_ASK_AGAIN", "60"))))
+    timeout = os.environ.get("FOOTPLATE_TEST_REQUEST_TIMEOUT")
+    runtime = RuntimeSettings(
+        ask_again_s=float(os.environ.get("FOOTPLATE_TEST_ASK_AGAIN", "60")),
+        request_timeout_s=float(timeout) if timeout else None,
+    )
+    settings = Settings(runtime=runtime)
     point = os.environ.pop(DIE, "")
     if point:
         arm(point)

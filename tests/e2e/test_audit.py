@@ -6,6 +6,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -20,12 +21,17 @@ from tests.e2e.server import running_server
 RECORDS = 2_500
 
 
-async def write_records(data: Path, count: int) -> None:
+async def write_records(data: Path, count: int, detail: Mapping[str, object] | None = None) -> None:
     surroundings = Surroundings()
     async with await SqliteStore.open(data / "store") as store, keep_head(store.audit, data, surroundings):
         audit = Audit(store.audit, surroundings)
         records = [
-            audit.act("file.delete", Principal(by=f"person {number}", surface="test"), target=f"file {number}")
+            audit.act(
+                "file.delete",
+                Principal(by=f"person {number}", surface="test"),
+                target=f"file {number}",
+                detail=detail,
+            )
             for number in range(1, count + 1)
         ]
         await store.audit.append(records)
@@ -39,8 +45,12 @@ async def data(tmp_path: Path) -> Path:
 
 
 def footplate(data: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return run(data, "-m", "footplate", *arguments)
+
+
+def run(data: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "footplate", *arguments],
+        [sys.executable, *arguments],
         env={"HOME": str(data.parent), "PATH": "/usr/bin:/bin", "FOOTPLATE_DATA_DIR": str(data), "COLUMNS": "160"},
         cwd=data.parent,
         capture_output=True,
@@ -102,6 +112,10 @@ SWAP = (
         ),
         (["UPDATE audit SET body = 7 WHERE number = 18"], ["record 18 was changed"]),
         (["UPDATE audit SET body = CAST(x'ff41' AS TEXT) WHERE number = 18"], ["record 18 was changed"]),
+        (
+            ["UPDATE audit SET body = replace(body, 'file 18\"', CAST(x'ff22' AS TEXT)) WHERE number = 18"],
+            ["record 18 was changed"],
+        ),
         (["UPDATE audit SET hash = CAST(x'ff41' AS TEXT) WHERE number = 18"], ["record 18 was changed"]),
         (["DELETE FROM audit WHERE number = 1200"], ["record 1200 is missing"]),
         (["DELETE FROM audit WHERE number <= 3"], ["records 1 to 3 are missing"]),
@@ -122,6 +136,7 @@ SWAP = (
         "changed byte",
         "body a number",
         "body no text",
+        "byte of a text that is not UTF-8",
         "hash no text",
         "removed",
         "removed at the start",
@@ -136,8 +151,34 @@ def test_verify_says_which_record_was_tampered_with(data: Path, statements: list
     assert verified.returncode == 1
     assert verified.stdout.splitlines()[:-1] == said
     assert "the audit log is not whole" in verified.stdout
+    listed = audit(data, "list", "--limit", "1000", "--after", "0")
+    assert (listed.returncode, listed.stderr.count("Error")) == (0, 0)
     machine = json.loads(audit(data, "verify", "--json").stdout)
     assert (machine["ok"], [broken["text"] for broken in machine["breaks"]]) == (False, said)
+
+
+@pytest.mark.parametrize("record", ["7", '{"time":1e300}', '{"act":[]}', '{"time":"now"}'])
+def test_a_record_that_was_changed_to_something_else_is_still_listed(data: Path, record: str) -> None:
+    change(data, f"UPDATE audit SET body = '{record}' WHERE number = 2500")
+    listed = audit(data, "list", "--limit", "2")
+    assert listed.returncode == 0, listed.stderr
+    assert "this record was changed" in listed.stdout.splitlines()[-1]
+
+
+async def test_large_records_are_read_page_by_page(tmp_path: Path) -> None:
+    """In one process with the service, which needs about 60 MB by itself; the log has 150 MB."""
+    data = tmp_path / "data"
+    await write_records(data, 100, detail={"input": "x" * 1_500_000})
+    measured = (
+        "import re, sys; from footplate.main import main\n"
+        "try: main()\n"
+        "finally: print(re.search('VmHWM:.*', open('/proc/self/status').read())[0], file=sys.stderr)"
+    )
+    for command in ("verify", "list", "export"):
+        ran = run(data, "-c", measured, "audit", command)
+        assert ran.returncode == 0, ran.stderr
+        assert int(ran.stderr.split()[-2]) < 150 * 1024, (command, ran.stderr)
+    assert len(audit(data, "list").stdout.splitlines()) == 51
 
 
 def test_a_damaged_head_file_is_reported_and_a_missing_one_is_warned_about(data: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from footplate.events.codec import decode_envelope
 from footplate.events.model import TurnEnded
+from footplate.runtime.audit import account_name
 from footplate.testing.closed import MINIMAL_PATH
 from footplate.testing.messages import script, tool
 from tests.e2e.terminal import RUN, Terminal
@@ -22,6 +23,7 @@ from tests.e2e.world import World, wait_until_gone
 
 Opener = Callable[..., Terminal]
 KEYS = "y once"
+ME = account_name()
 
 
 @pytest.fixture
@@ -34,7 +36,6 @@ def env(tmp_path: Path) -> Iterator[dict[str, str]]:
         "PATH": MINIMAL_PATH,
         "LANG": "C.UTF-8",
         "TERM": "xterm",
-        "USER": "ada",
         "FOOTPLATE_DATA_DIR": str(tmp_path / "data"),
         "FOOTPLATE_MOCK_PACE_MS": "0",
     }
@@ -120,11 +121,11 @@ def test_text_streams_tools_and_diffs_are_shown(chat: Terminal) -> None:
 @pytest.mark.parametrize(
     ("keys", "told", "outcome"),
     [
-        (["y"], "= allowed once by ada from chat pts/", "permission: allow"),
-        (["s"], "= allowed for this session by ada", "permission: always"),
-        (["a"], "= always allowed by ada", "permission: always"),
-        (["n", "not today\r"], "= denied by ada from chat pts/", "permission: reject"),
-        (["n", "\r"], "= denied by ada", "permission: reject"),
+        (["y"], f"= allowed once by {ME} from chat pts/", "permission: allow"),
+        (["s"], f"= allowed for this session by {ME}", "permission: always"),
+        (["a"], f"= always allowed by {ME}", "permission: always"),
+        (["n", "not today\r"], f"= denied by {ME} from chat pts/", "permission: reject"),
+        (["n", "\r"], f"= denied by {ME}", "permission: reject"),
     ],
 )
 def test_a_permission_is_answered_by_key(chat: Terminal, keys: list[str], told: str, outcome: str) -> None:
@@ -285,7 +286,7 @@ def test_a_narrow_terminal_looks_right(opener: Opener) -> None:
     rows = chat.rows
     assert rows[-1] == ">"
     assert rows[-2].startswith("waiting for you")
-    assert rows[-4:-2] == ["y once · s session · a always · e edit", "· n deny · x deny and stop"]
+    assert rows[-4:-2] == ["y once · s session · a always · n deny", "· x deny and stop"]
     assert sum("waiting for you" in row for row in rows) == 1  # drawn in place, nothing left behind
     text = "".join(rows)
     assert all(f"chunk {number}" in text.replace("chunk", "chunk ").replace("  ", " ") for number in range(30))
@@ -413,12 +414,12 @@ def test_a_second_chat_answers_and_both_see_who_did(chat: Terminal, opener: Open
     session = _session(chat)
     chat.say("permission")
     chat.wait(KEYS)
-    second = opener("chat", session, USER="bob")
+    second = opener("chat", session)
     second.wait("? Bash asks: touch example.txt")
     second.wait(KEYS)
     second.type("y")
     for each in (chat, second):
-        each.wait("= allowed once by bob from chat pts/")
+        each.wait(f"= allowed once by {ME} from chat pts/")
         each.wait("permission: allow")
         each.wait("ready")
     second.say("said over there")
@@ -462,7 +463,7 @@ def real(world: World) -> Iterator[Callable[..., Terminal]]:
     opened: list[Terminal] = []
 
     def start(*arguments: str, **more: str) -> Terminal:
-        env = {**world.env, "TERM": "xterm", "USER": "ada", **more}
+        env = {**world.env, "TERM": "xterm", **more}
         opened.append(Terminal(env, "chat", "--engine", "claude", *arguments, cwd=str(world.work)))
         opened[-1].wait("ready")
         return opened[-1]
@@ -491,7 +492,7 @@ def test_the_real_cli_asks_and_the_keys_answer(real: Callable[..., Terminal], wo
     chat.type("\x1b")
     chat.wait(KEYS)
     chat.type("e")
-    chat.wait("= allowed with edits by ada")
+    chat.wait(f"= allowed with edits by {ME}")
     chat.wait("It said: ran")
     chat.wait("ready")
     assert (world.work / "edited").exists()
@@ -509,13 +510,13 @@ def test_a_plan_of_the_real_cli_is_revised_and_approved(real: Callable[..., Term
     chat.type("r")
     chat.wait("what should be different?")
     chat.say("think again")
-    chat.wait("= plan sent back by ada")
+    chat.wait(f"= plan sent back by {ME}")
     chat.wait("y approve")
     chat.type("m")
     chat.wait("acceptEdits")
     shown = dict(re.findall(r"(\d) (\w+)\n", chat.text))
     chat.type(next(number for number, mode in shown.items() if mode == "acceptEdits"))
-    chat.wait("= plan approved, mode acceptEdits by ada")
+    chat.wait(f"= plan approved, mode acceptEdits by {ME}")
     chat.wait("Plan over.")
     _leave(chat)
 
@@ -533,12 +534,12 @@ def test_a_plan_of_the_real_cli_is_approved_with_what_it_asks_for(real: Callable
     chat.wait("asks to allow: Bash: run tests")
     chat.wait("p approve and allow what it asks for")
     chat.type("p")
-    chat.wait("= plan approved, with what the plan asks for by ada")
+    chat.wait(f"= plan approved, with what the plan asks for by {ME}")
     chat.wait("what the plan asked for: run tests")
     chat.wait("p exactly this")
     assert (world.work / "built").exists()
     chat.type("p")
-    chat.wait("= allowed for this session, exactly this by ada")
+    chat.wait(f"= allowed for this session, exactly this by {ME}")
     chat.wait("Plan over.")
     chat.wait("ready")
     assert (world.work / "tested").exists()

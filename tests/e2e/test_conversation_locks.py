@@ -19,6 +19,7 @@ from footplate.events.ids import EngineSessionId
 from footplate.events.model import Event
 from footplate.events.runs import Action, Completed, RunEvent, Started
 from footplate.events.view import NoticeItem
+from footplate.host.locks import SessionLock
 from footplate.runtime import agent as agent_module
 from footplate.runtime import run as run_module
 from footplate.runtime.run import Run, RunRequest
@@ -30,7 +31,7 @@ from footplate.testing.closed import MINIMAL_PATH, prepare_home
 from footplate.testing.invariants import check_log
 from footplate.testing.messages import script, tool
 from tests.e2e.scripted_cli import OTHER, ScriptedCli
-from tests.e2e.world import World
+from tests.e2e.world import World, processes_with
 
 pytestmark = [pytest.mark.timeout(90)]
 OWN = "00000000-0000-4000-8000-000000000001"
@@ -146,6 +147,17 @@ async def test_a_run_that_resumes_an_announced_conversation_waits_for_the_run_th
     assert (await first.completed()).ok
     assert (await second.completed()).answer == f"answered in {OWN}"
     assert len(place.cli.starts) == 2
+
+
+async def test_a_run_has_its_announced_conversation_until_its_agent_is_gone(tmp_path: Path) -> None:
+    place = Place(tmp_path, ScriptedCli(tmp_path / "cli", own_id=OWN, lingers=True))
+    place.cli.open_gate()
+    run = place.run(engine="claude")
+    await run.until(Completed)
+    assert processes_with(str(place.cli.folder)), "it takes its time to end"
+    async with asyncio.timeout(WAIT_S), SessionLock(tmp_path / "data" / "locks", f"claude:{OWN}", wait=True):
+        assert processes_with(str(place.cli.folder)) == {}
+    assert (await run.completed()).ok
 
 
 async def test_a_run_that_waits_for_a_conversation_can_be_stopped(place: Place) -> None:

@@ -14,7 +14,7 @@ from footplate.events.model import Event
 from footplate.events.requests import Allow, Answer, Deny, Reply, Request
 from footplate.host.table import look
 from footplate.store.projection import RequestRow
-from footplate.testing.messages import script, tool
+from footplate.testing.messages import say, script, tool
 from tests.e2e.hosted import Hosted
 from tests.e2e.killed import BASH, PLAN, QUESTION, ask, ask_and_die, runs, sound, until
 from tests.e2e.world import World, processes_with
@@ -160,7 +160,8 @@ async def test_killed_after_an_answer_without_effect_is_sent_it_is_sent_again(
 
 
 async def test_killed_with_a_result_that_the_agent_has_not_written_down_it_is_told_that_result(world: World) -> None:
-    session, request = await die_answering(world, ONE_CALL, Allow(), "ended")
+    prompt = script(tool("Bash", BASH), say("never", hang=True))  # the turn cannot end before everything is killed
+    session, request = await die_answering(world, prompt, Allow(), "ended")
     assert runs(world) == 1
     async with Hosted.start(world) as hosted:
         view = await hosted.view(session)
@@ -197,9 +198,8 @@ async def test_a_command_that_outlives_its_agent_is_ended_before_anything_is_ask
         slow = {**SLOW, "command": "echo ran >> ran.txt; sleep 300"}
         session, request = await ask(hosted, script(tool("Bash", slow), "x"))
         await hosted.answer(session, request.id, Allow())
-        await until(lambda: runs(world) == 1)
+        await until(lambda: "sleep 300" in map(str.strip, processes_with(str(world.home)).values()))
         commands = [pid for pid, line in processes_with(str(world.home)).items() if "sleep 300" in line]
-        assert commands
         await hosted.kill_all(spare=commands)
     async with Hosted.start(world) as hosted:
         assert not [pid for pid in commands if look(pid)]

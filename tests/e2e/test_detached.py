@@ -8,11 +8,13 @@ import signal
 import msgspec
 import pytest
 
+from footplate.config.places import data_folder
 from footplate.engines.claude.projects import config_folder, find_transcript
 from footplate.events import model as m
 from footplate.events.ids import RequestId
 from footplate.events.requests import Allow, Deny
 from footplate.events.view import SessionView, ToolItem
+from footplate.store.sqlite import SqliteStore
 from footplate.testing.messages import script, tool
 from tests.e2e.hosted import Hosted, Refused
 from tests.e2e.killed import BASH, ask, ask_and_die, has_agent, has_call, runs, sound, until
@@ -102,6 +104,22 @@ async def test_a_person_may_end_it_unanswered(world: World, way: str) -> None:
             assert after.answer == "I go on."
             assert "It has not run" in str(world.bodies()[-1])
         sound(hosted, session)
+    assert runs(world) == 0
+
+
+async def test_one_that_nobody_answers_in_time_is_in_the_audit_log(world: World) -> None:
+    session, request = await ask_and_die(world, ONE_CALL)
+    async with Hosted.start(world, request_timeout="0.1") as hosted:
+        await hosted.view(session)
+        assert (await hosted.ended(session)).stop_reason == "interrupted"
+        (row,) = await hosted.requests()
+        assert (row.id, row.state) == (request.id, "unanswered")
+        sound(hosted, session)
+    async with await SqliteStore.open(data_folder(world.env) / "store") as store:
+        records = [msgspec.json.decode(row.body) for row in await store.audit.read()]
+    (expired,) = [record for record in records if record["act"] == "request.expire"]
+    assert (expired["target"], expired["session"], expired["surface"]) == (request.id, session, "policy")
+    assert (expired["by"], expired["detail"]["tool"]) == ("runtime.request_timeout_s", "Bash")
     assert runs(world) == 0
 
 

@@ -78,7 +78,7 @@ async def test_what_a_keeper_holds_is_shown_beside_its_service_and_after_it(tmp_
             await asyncio.sleep(0.01)
     _, said = await doctor(data)
     assert "no service for" in said
-    assert f"pid {process.pid}, runs, session 01SESSION, 12 bytes in its spool" in said
+    assert f"pid {process.pid}, runs, session 01SESSION, 12 B in its spool" in said
     keepers = await Keepers.open(data, grace_s=120.0)
     await keepers.close()
     assert look(process.pid) is None

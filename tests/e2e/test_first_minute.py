@@ -18,6 +18,7 @@ from zipfile import ZipFile
 import httpx
 import pytest
 
+from footplate.runtime.audit import account_name
 from footplate.version import __version__
 from tests.e2e.server import MINIMAL_PATH, RunningServer
 from tests.e2e.terminal import Terminal
@@ -103,8 +104,8 @@ def test_make_try_prints_what_the_readme_shows(tmp_path: Path) -> None:
 
 def test_a_chat_shows_what_the_readme_shows(tmp_path: Path) -> None:
     shown = blocks_of((ROOT / "README.md").read_text(), "console")[1]
-    command, *lines = shown.removeprefix("$ footplate ").splitlines()
-    env = {"HOME": str(tmp_path), "PATH": MINIMAL_PATH, "TERM": "xterm", "LANG": "C.UTF-8", "USER": "somebody"}
+    command, *lines = shown.removeprefix("$ footplate ").replace("by somebody", f"by {account_name()}").splitlines()
+    env = {"HOME": str(tmp_path), "PATH": MINIMAL_PATH, "TERM": "xterm", "LANG": "C.UTF-8"}
     terminal = Terminal(env, *command.split(), cwd=str(tmp_path))
     try:
         terminal.wait("ready")

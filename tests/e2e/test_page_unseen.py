@@ -128,6 +128,17 @@ async def test_characters_that_reorder_or_hide_text_are_visible(person: Visit, w
     await expect(person.page.locator(".card .command-line").last).to_contain_text(SHOWN)
 
 
+async def test_a_text_with_carriage_returns_is_edited_without_losing_them(person: Visit, world: World) -> None:
+    written = {"file_path": str(world.work / "dos.txt"), "content": "a\r\nb\r\n"}
+    card = await ask(person, Case("dos", "Write", written, ()))
+    await card.get_by_role("button", name="Edit first").click()
+    field = card.locator("textarea")
+    await field.fill((await field.input_value()).replace("nb", "nc"))
+    await card.get_by_role("button", name="Allow as changed").click()
+    await person.sees("Done.")
+    assert (world.work / "dos.txt").read_bytes() == b"a\r\nc\r\n"
+
+
 async def test_a_plan_and_a_question_show_hidden_characters(person: Visit) -> None:
     question = {
         "question": f"Which one? {BIDI}",
@@ -190,6 +201,86 @@ async def test_a_request_with_a_title_alone_shows_it_in_the_tray(browser: Browse
             await expect(person.page.locator('.card[data-asks="true"] .card-title')).to_have_text("Erase the disk")
             await person.page.locator(".tray-button").click()
             await expect(person.page.locator(".tray").get_by_text("Erase the disk")).to_be_visible()
+
+
+async def test_an_input_is_not_offered_for_editing_where_the_agent_takes_no_changed_one(
+    browser: Browser, world: World
+) -> None:
+    with running_server(world.work.parent, env=with_asking_agent(world)) as server:
+        async with visit(browser, server) as person:
+            await person.arrive()
+            await person.start(world.work, engine="asking", prompt="list")
+            card = person.page.locator('.card[data-asks="true"]')
+            await expect(card.get_by_role("button", name="Allow once")).to_be_visible()
+            await expect(card.get_by_role("button", name="Edit first")).to_have_count(0)
+
+
+CUT = """
+(card) => {
+  const found = [];
+  const names = ".card-kind, .card-title, .request-head strong, .request-title, dt, dd, .lasting, .path";
+  for (const part of card.querySelectorAll(names)) {
+    part.scrollIntoView({ block: "start" });
+    const box = part.getBoundingClientRect();
+    const edge = card.getBoundingClientRect();
+    const seen = document.elementFromPoint(box.left + Math.min(8, box.width / 2), box.top + 8);
+    const inside = box.width > 8 && box.left >= edge.left && box.right <= edge.right + 1;
+    const whole = part.scrollWidth <= part.clientWidth + 1 || getComputedStyle(part).display === "inline";
+    if (!inside || !whole || !part.contains(seen)) {
+      found.push(`${part.className || part.tagName}: ${box.left} to ${box.right} of ${edge.right}, ${seen?.className}`);
+    }
+  }
+  return found;
+}
+"""
+"""Names and values that do not lie inside of their card, or that are cut."""
+
+
+@pytest.mark.parametrize("size", ["desk", "phone"])
+async def test_a_long_title_and_long_names_push_nothing_out_of_sight(browser: Browser, world: World, size: str) -> None:
+    options = {"viewport": PHONE, "has_touch": True, "is_mobile": True} if size == "phone" else {}
+    title = " ".join(["title", "and then", *(f"word{number}" for number in range(60)), "finally all backups"])
+    with running_server(world.work.parent, env=with_asking_agent(world)) as server:
+        async with visit(browser, server, **options) as person:
+            await person.arrive()
+            await person.start(world.work, engine="asking", prompt=title)
+            card = person.page.locator('.card[data-asks="true"]')
+            await expect(card.locator(".card-title")).to_contain_text("finally all backups")
+            assert await card.evaluate(CUT) == []
+            await person.picture(f"unseen-title-{size}")
+            await card.get_by_role("button", name="Deny").click()
+            await card.get_by_role("button", name="Deny", exact=True).click()
+            await expect(card).to_have_count(0)
+
+            await person.say("names")
+            await expect(card.get_by_text("the value")).to_be_visible()
+            await expect(card.locator(".lasting")).to_contain_text("Always, commands that begin with a_name")
+            assert await card.evaluate(CUT) == []
+            await person.picture(f"unseen-names-{size}")
+            await card.get_by_role("button", name="Always allow").click()
+            menu = await person.page.get_by_role("menu").bounding_box()
+            assert menu is not None
+            assert menu["x"] >= 0
+            if size == "desk":
+                await person.page.keyboard.press("Escape")
+                await person.page.locator(".tray-button").click()
+                asked = person.page.locator(".tray .request")
+                await expect(asked.locator(".request-title")).to_have_text("Call")
+                assert await asked.evaluate(CUT) == []
+                await person.page.keyboard.press("Escape")
+                await card.get_by_role("button", name="Always allow").click()
+            assert menu["x"] + menu["width"] <= (person.page.viewport_size or PHONE)["width"]
+
+
+async def test_links_pictures_files_and_unknown_content_are_shown(browser: Browser, world: World) -> None:
+    with running_server(world.work.parent, env=with_asking_agent(world)) as server:
+        async with visit(browser, server) as person:
+            await person.arrive()
+            await person.start(world.work, engine="asking", prompt="content")
+            card = person.page.locator('.card[data-asks="true"]')
+            for words in ("file:///etc/shadow", "text of a file", "image/png", "unknown block"):
+                await expect(card.locator(".fields").get_by_text(words)).to_be_visible()
+            await expect(card.locator("img.picture")).to_be_visible()
 
 
 async def test_what_a_sub_agent_asks_is_shown_whole_with_hidden_characters_visible(person: Visit) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import signal
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
+from footplate.errors import LockHeld
 from footplate.events import model as m
 from footplate.events.ids import SessionId
 from footplate.events.requests import Allow, Answer, Reply
+from footplate.host.locks import SessionLock
 from footplate.testing.invariants import check_log
 from tests.e2e.restarts import Life, Lives, lives_of
 from tests.e2e.storm import signal_agents
@@ -71,6 +74,29 @@ async def test_a_request_is_answered_by_the_next_service(lives: Lives, prompt: s
     assert len(second.of(session, m.TurnStarted)) == 1
     assert [each.ok for each in second.of(session, m.ToolEnded)] == [True] * len(second.of(session, m.ToolStarted))
     await go_on(second, session)
+
+
+async def test_the_conversation_of_a_prewarmed_agent_stays_locked_while_no_service_is_there(
+    lives: Lives, world: World
+) -> None:
+    first = await lives.begin(engines=STDIO, prewarm=1)
+    await settle(first, await first.prompt("tool", engine="mock"))
+    await first.order("warmed")
+    session = await first.prompt("permission", engine="mock")
+    request = await first.asked(session)
+    conversation = (await first.see(session, m.EngineAttached)).engine_session_id
+    await first.see(session, m.StateChanged, lambda event: event.state == "waiting")
+    await first.kill()
+    lock = SessionLock(Path(world.env["FOOTPLATE_DATA_DIR"]) / "locks", f"mock:{conversation}")
+    with pytest.raises(LockHeld, match="without its service"):
+        await lock.acquire()
+    second = await lives.begin(engines=STDIO)
+    assert session in second.rejoined
+    await second.watch(session)
+    with pytest.raises(LockHeld, match="footplate session"):
+        await lock.acquire()
+    await second.answer(session, request, Allow())
+    assert (await settle(second, session)).ok
 
 
 async def test_stopped_in_order_a_text_is_told_to_its_end(lives: Lives) -> None:

@@ -17,6 +17,7 @@ from footplate.errors import LockHeld
 from footplate.events import model as m
 from footplate.events.ids import SessionId
 from footplate.events.requests import Allow
+from footplate.events.view import SessionView
 from footplate.host.channel import VERSION
 from footplate.host.keepers import connect
 from footplate.host.locks import SessionLock
@@ -25,6 +26,7 @@ from footplate.host.table import look
 from footplate.testing.invariants import check_log
 from footplate.testing.messages import say, script, tool
 from tests.e2e.restarts import Died, Life, Lives, lives_of
+from tests.e2e.scripted_cli import OTHER, ScriptedCli
 from tests.e2e.storm import Tale, agents_of, keepers_of
 from tests.e2e.world import ROOT, World, processes_with
 
@@ -32,6 +34,7 @@ pytestmark = pytest.mark.timeout(240)
 
 STORY = " ".join(f"word-{number}" for number in range(150))
 SLOW = say(STORY, chunk=20, chunk_delay=0.03)
+OWN = "00000000-0000-4000-8000-000000000001"
 GATE = "echo ran >> runs; until [ -e gate ]; do sleep 0.05; done; echo hello"
 
 
@@ -193,13 +196,33 @@ async def test_the_lock_of_a_cleared_conversation_outlives_the_service(lives: Li
     assert check_log(second.envelopes[session]) == []
 
 
-async def test_a_fork_whose_agent_is_starting_outlives_the_service(lives: Lives, world: World) -> None:
+def hold_back(world: World, option: str) -> None:
+    """Have every CLI that is started with the option write `ready` and wait for `gate` before it does anything."""
     program = world.home / "bin" / "claude"
     real = program.resolve()
     program.unlink()
     gate = "touch ready; until [ -e gate ]; do sleep 0.05; done"
-    program.write_text(f'#!/bin/sh\ncase "$*" in *--fork-session*) {gate};; esac\nexec "{real}" "$@"\n')
+    program.write_text(f'#!/bin/sh\ncase "$*" in *{option}*) {gate};; esac\nexec "{real}" "$@"\n')
     program.chmod(0o755)
+
+
+async def keeps(world: World, count: int) -> None:
+    """Wait until the keepers keep so many."""
+    async with asyncio.timeout(20):
+        while len(await kept(world)) != count:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+
+
+async def restarted(lives: Lives, life: Life, times: int = 2) -> Life:
+    """Kill the service so many times, with no word of its agents in between."""
+    for _ in range(times):
+        await life.kill()
+        life = await lives.begin()
+    return life
+
+
+async def test_a_fork_whose_agent_is_starting_outlives_its_services(lives: Lives, world: World) -> None:
+    hold_back(world, "--fork-session")
     first = await lives.begin()
     parent = await first.prompt(script("One."))
     await first.ended(parent)
@@ -207,18 +230,113 @@ async def test_a_fork_whose_agent_is_starting_outlives_the_service(lives: Lives,
     fork = SessionId(msgspec.json.decode(await first.order("fork", session=parent)))
     await first.order("prompt", session=fork, text=script("Two."))
     await appears(world.work / "ready")
-    async with asyncio.timeout(20):
-        while len(await kept(world)) < 2:  # noqa: ASYNC110
-            await asyncio.sleep(0.05)
-    await first.kill()
-    second = await lives.begin()
-    assert set(second.rejoined) == {parent, fork}
+    await keeps(world, 2)
+    last = await restarted(lives, first)
+    assert set(last.rejoined) == {parent, fork}
     (world.work / "gate").touch()
-    await second.watch(fork)
-    ended = await settle(second, fork)
+    await last.watch(fork)
+    ended = await settle(last, fork)
     assert (ended.answer, ended.error) == ("Two.", "")
     assert ended.resume is not None
     assert ended.resume.value != before
+
+
+async def test_an_agent_that_begins_a_forgotten_conversation_again_outlives_its_services(
+    lives: Lives, world: World
+) -> None:
+    first = await lives.begin()
+    session = await first.prompt(script("One."))
+    await first.ended(session)
+    await first.terminate()
+    shutil.rmtree(world.home / ".claude" / "projects")
+    hold_back(world, "--session-id")
+    second = await lives.begin()
+    await second.order("prompt", session=session, text=script("Two."))
+    await appears(world.work / "ready")
+    await keeps(world, 1)
+    last = await restarted(lives, second)
+    assert last.rejoined == (session,)
+    (world.work / "gate").touch()
+    await last.watch(session)
+    await last.see(session, m.TurnEnded, lambda event: event.answer == "Two.")
+    assert [each.ok for each in last.of(session, m.TurnEnded)] == [True, True]
+    assert check_log(last.envelopes[session]) == []
+
+
+async def test_an_agent_that_names_its_conversation_after_two_restarts_goes_on_with_it(
+    lives: Lives, world: World, tmp_path: Path
+) -> None:
+    cli = ScriptedCli(tmp_path / "cli", own_id=OWN, late=True)
+    world.env.update(cli.env, PATH=f"{cli.bin}:{world.env['PATH']}")
+    first = await lives.begin()
+    session = await first.prompt("go")
+    await keeps(world, 1)
+    last = await restarted(lives, first)
+    assert last.rejoined == (session,)
+    view = msgspec.json.decode(await last.order("view", session=session), type=SessionView)
+    assert not view.attached, "it has not named its conversation"
+    cli.open_gate()
+    ended = await settle(last, session)
+    assert (ended.answer, ended.error) == (f"answered in {OWN}", "")
+    assert ended.resume is not None
+    assert ended.resume.value == OWN
+    assert len(cli.starts) == 1
+
+
+async def test_a_service_killed_between_locking_a_conversation_and_storing_its_id_locks_nobody_out(
+    lives: Lives, world: World, tmp_path: Path
+) -> None:
+    cli = ScriptedCli(tmp_path / "cli", own_id=OWN)
+    world.env.update(cli.env, PATH=f"{cli.bin}:{world.env['PATH']}")
+    first = await lives.begin(die_before="EngineAttached")
+    session = await first.prompt("go")
+    await first.died()
+    locks = Path(world.env["FOOTPLATE_DATA_DIR"]) / "locks"
+    with pytest.raises(LockHeld, match="without its service"):
+        await SessionLock(locks, f"claude:{OWN}").acquire()
+    second = await lives.begin()
+    assert second.rejoined == (session,)
+    await second.watch(session)
+    cli.open_gate()
+    ended = await settle(second, session)
+    assert (ended.answer, ended.error) == (f"answered in {OWN}", "")
+    assert ended.resume is not None
+    assert ended.resume.value == OWN
+    with pytest.raises(LockHeld, match="footplate session"):
+        await SessionLock(locks, f"claude:{OWN}").acquire()
+    await second.kill()
+    third = await lives.begin()
+    assert third.rejoined == (session,)
+    await third.order("prompt", session=session, text="again")
+    await third.news(lambda: len(third.of(session, m.TurnEnded)) == 2, within=30)
+    assert [each.error for each in third.of(session, m.TurnEnded)] == ["", ""]
+    await third.order("close", session=session)
+    async with SessionLock(locks, f"claude:{OWN}"):
+        pass  # nothing of it is left with the keeper
+
+
+async def test_a_service_killed_between_locking_a_cleared_conversation_and_storing_its_id_locks_nobody_out(
+    lives: Lives, world: World, tmp_path: Path
+) -> None:
+    cli = ScriptedCli(tmp_path / "cli", moves="init assistant result")
+    world.env.update(cli.env, PATH=f"{cli.bin}:{world.env['PATH']}")
+    cli.open_gate()
+    first = await lives.begin(die_before="EngineAttached:cleared")
+    session = await first.prompt("go")
+    await first.ended(session)
+    cli.close_gate()
+    await first.order("prompt", session=session, text="/clear")
+    await first.died()
+    second = await lives.begin()
+    assert second.rejoined == (session,)
+    await second.watch(session)
+    cli.open_gate()
+    assert await second.news(lambda: len(second.of(session, m.TurnEnded)) == 2, within=30)
+    ended = second.of(session, m.TurnEnded)[1]
+    assert ended.error == ""
+    assert ended.resume is not None
+    assert ended.resume.value == OTHER
+    assert check_log(second.envelopes[session]) == []
 
 
 async def test_an_idle_agent_is_not_left_behind_by_a_service_that_stops_in_order(lives: Lives) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from footplate.events.ids import SessionId
 from footplate.events.model import Envelope, SessionOpened
+from footplate.events.wording import format_size
 from footplate.store.sqlite import SqliteStore
 
 
@@ -41,7 +42,8 @@ def _store(data: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 def test_a_backup_is_a_store_of_its_own(data: Path) -> None:
     target = data.parent / "copy" / "store" / "store.db"
     target.parent.mkdir(parents=True)
-    assert _store(data, "backup", str(target)).returncode == 0
+    made = _store(data, "backup", str(target))
+    assert (made.returncode, made.stdout) == (0, f"{target}: {format_size(target.stat().st_size)}\n")
     assert _store(target.parent.parent, "check").stdout == "the store is sound\n"
     again = _store(data, "backup", str(target))
     assert again.returncode == 2

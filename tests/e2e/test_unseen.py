@@ -227,6 +227,16 @@ def test_what_other_agents_show_only_as_a_diff_or_hide_behind_a_title_is_whole(w
         assert f"command: {COMMAND}" in attached
 
 
+def test_links_pictures_files_and_unknown_content_are_shown_on_http_and_in_the_terminal(world: World) -> None:
+    with open_desk(world, env=with_asking_agent(world)) as desk:
+        request = desk.ask(desk.open("asking"), "content")
+        assert [block["type"] for block in request["content"]] == ["resource", "resource", "image", "other"]
+        assert desk.http.get(f"/api/requests/{request['id']}").json()["content"] == request["content"]
+        printed = desk.footplate("requests", "show", request["id"]) + desk.footplate("attach", request["session"])
+        for words in ("file:///etc/shadow", "text of a file", "picture: image/png", "unknown block"):
+            assert printed.count(words) == 2
+
+
 def test_a_request_that_outlives_the_service_is_still_whole(world: World) -> None:
     case = cases(world.work)["write"]
     with open_desk(world) as desk:
@@ -251,6 +261,83 @@ def test_a_start_that_fails_is_told_in_the_terminal(world: World, how: str) -> N
     assert "> Fix the login bug" in ran.stdout
     assert "✗ claude" in ran.stdout
     assert LOGIN in ran.stdout
+
+
+def test_a_command_edited_in_a_plain_chat_keeps_its_blanks_and_line_breaks(world: World) -> None:
+    written = "a  b\tc\n\nd\u3000\u202ee\n"
+    command = f"cat > first <<'END'\n{written}END"
+    process = subprocess.Popen(
+        world.command("chat", "--engine", "claude"),
+        env=world.env,
+        cwd=world.work,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(script(tool("Bash", {"command": command}), "Done.") + "\ne\n")
+        process.stdin.flush()
+        hint = next(line for line in process.stdout if line.startswith("write the changed input behind the e: "))
+        line = hint.removeprefix("write the changed input behind the e: ")
+        assert "> first" in line
+        rest, _ = process.communicate(line.replace("> first", "> second"), timeout=PATIENCE_S)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 0, rest
+    assert (world.work / "second").read_text() == written
+    assert not (world.work / "first").exists()
+
+
+REFUSING = f"""#!{sys.executable}
+import json, sys
+if sys.argv[1:] == ["--version"]:
+    print("codex-cli 0.166.0")
+    sys.exit()
+for line in sys.stdin:
+    call = json.loads(line)
+    if "id" in call:
+        refusal = {{"code": -32603, "message": {LOGIN!r}}}
+        print(json.dumps({{"jsonrpc": "2.0", "id": call["id"], "error": refusal}}), flush=True)
+"""
+ENDING = f'''#!/bin/sh
+[ "$1" = --version ] && {{ echo "codex-cli 0.166.0"; exit 0; }}
+echo "{LOGIN}" >&2
+exit 1
+'''
+STARTS = {"missing": ("", "was not found"), "ends": (ENDING, LOGIN), "refuses": (REFUSING, LOGIN)}
+
+
+@pytest.mark.parametrize("how", STARTS)
+@pytest.mark.parametrize("engine", ["codex", "broken"])
+def test_a_start_of_another_engine_that_fails_shows_message_error_and_a_sign(
+    world: World, engine: str, how: str
+) -> None:
+    body, words = STARTS[how]
+    program = world.home / "bin" / engine
+    if body:
+        program.write_text(body)
+        program.chmod(0o755)
+    settings = world.home / "footplate.toml"
+    settings.write_text(f"[acp_agents.broken]\ncommand = [{json.dumps(str(world.home / 'bin' / 'broken'))}]\n")
+    with open_desk(world, env={**world.env, "FOOTPLATE_CONFIG": str(settings)}) as desk:
+        session = desk.open(engine)
+        assert desk.http.post(f"/api/sessions/{session}/prompt", json={"content": "Fix it"}).status_code == 202
+        deadline = time.monotonic() + PATIENCE_S
+        while not (view := desk.http.get(f"/api/sessions/{session}").json())["turns"]:
+            assert time.monotonic() < deadline, view
+            time.sleep(0.05)
+        assert words in view["turns"][-1]["error"]
+        assert "Fix it" in json.dumps([view["items"], view["turns"][-1]["unconfirmed"]])
+        (row,) = desk.http.get("/api/sessions").json()["sessions"]
+        assert row["failed"] is True
+        assert "failed" in desk.footplate("sessions", "list")
+        attached = desk.footplate("attach", session)
+        assert "> Fix it" in attached
+        assert "✗ " in attached
+        assert words in attached
 
 
 # ------------------------------------------------------------------------------------------------ an editor

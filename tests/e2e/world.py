@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 import pytest
@@ -29,11 +30,43 @@ def processes_with(word: str) -> dict[int, str]:
         if not folder.name.isdigit():
             continue
         try:
-            if word.encode() in (folder / "environ").read_bytes():
-                found[int(folder.name)] = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            command, environ = _read_process(folder)
         except (FileNotFoundError, ProcessLookupError, PermissionError):
             continue  # it ended while we looked
+        if word.encode() in environ:
+            found[int(folder.name)] = command.replace(b"\0", b" ").decode()
     return found
+
+
+def _read_process(folder: Path) -> tuple[bytes, bytes]:
+    """The command line and the environment of a process. While it executes a program both are empty: read again."""
+    deadline = time.monotonic() + 1.0
+    while True:
+        (folder / "exe").readlink()  # fails for what has no program: a zombie, a thread of the kernel
+        command = (folder / "cmdline").read_bytes()
+        environ = (folder / "environ").read_bytes()
+        if (command and command == (folder / "cmdline").read_bytes()) or time.monotonic() > deadline:
+            return command, environ
+
+
+def cut_power(*finds: Callable[[], Collection[int]]) -> None:
+    """Kill what each of these finds as a machine that loses its power does: none sees another end, or starts more.
+
+    All are stopped before the first is killed. The youngest are killed first: where a parent ended before its child,
+    the kernel could wake the child's process group for a moment.
+    """
+    stopped: set[int] = set()
+    for find in finds:
+        while fresh := set(find()) - stopped:
+            _signal_each(sorted(fresh), signal.SIGSTOP)
+            stopped |= fresh
+    _signal_each(sorted(stopped, reverse=True), signal.SIGKILL)
+
+
+def _signal_each(pids: Iterable[int], number: signal.Signals) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
 
 
 def wait_until_gone(word: str, *, within: float = 10.0) -> None:

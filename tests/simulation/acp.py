@@ -26,6 +26,7 @@ from footplate.runtime.acp.client import Manner
 from footplate.runtime.acp.connections import DOCUMENTS, Connections
 from footplate.runtime.acp.guests import Guests, Hello, write_line
 from footplate.runtime.acp.tape import _unpacked
+from footplate.runtime.audit import SERVICE
 from footplate.runtime.hub import Hub
 from tests.simulation.disk import finish
 from tests.simulation.network import Lost, Stream
@@ -351,7 +352,7 @@ class HttpClient(AcpClient):
             connection = await door.open(name, "mock")
             if method == "initialize":
                 await door.began(connection, envelope)
-            waiting = await connection.call(envelope)
+            waiting = await connection.call(envelope, SERVICE)
             owed.life = life.node
             if waits:
                 never: asyncio.Future[None] = self.world.loop.create_future()
@@ -370,7 +371,7 @@ class HttpClient(AcpClient):
 
         async def exchange(hub: Hub) -> None:
             connection = await self._doors().connections[transport].open(name, "mock", new=False)
-            await connection.tell(envelope, message)
+            await connection.tell(envelope, message, SERVICE)
 
         await self.world.network.call("acp tell", exchange)
 

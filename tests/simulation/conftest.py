@@ -7,6 +7,7 @@ collects nothing.
 
 from __future__ import annotations
 
+import gc
 import inspect
 import os
 import pickle
@@ -28,6 +29,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
         warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of threads; this child starts none
         child = os.fork()
     if child == 0:
+        gc.freeze()  # the simulator collects often, and what pytest holds is large
         failure = ""
         try:
             pyfuncitem.obj(**arguments)

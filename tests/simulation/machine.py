@@ -107,19 +107,26 @@ class SimLock:
         self._fd = self._locks.descriptor(self.key)
 
     def adopt(self, fd: int) -> None:
-        holding = self._locks.held.setdefault(self.key, Holding(set(), self._node))
+        holding = self._locks.held.setdefault(self._locks.copies[fd], Holding(set(), self._node))
         holding.nodes.add(self._node)
         holding.signed = self._node
         self._fd = fd
 
+    def give_to(self, other: SimLock) -> bool:
+        if not self.held or self._locks.copies[self._fd] != other.key:
+            return False
+        other.adopt(self._fd)
+        self._fd = -1
+        return True
+
     def leave(self) -> None:
         if self.held:
-            self._locks.leave(self.key, self._node)
+            self._locks.leave(self._locks.copies[self._fd], self._node)
             self._fd = -1
 
     def release(self) -> None:
         if self.held:
-            self._locks.free(self.key)
+            self._locks.free(self._locks.copies[self._fd])
             self._fd = -1
 
 

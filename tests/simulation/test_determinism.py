@@ -5,29 +5,19 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-
-import pytest
 
 from tests.simulation.plan import make_plan
-from tests.simulation.world import bury, run_plan
+from tests.simulation.world import run_plan
 
 SEEDS = range(40, 64)
 CODE = """
 import sys
-from collections.abc import Iterator
 from tests.simulation.plan import make_plan
 from tests.simulation.world import bury, run_plan
 for seed in map(int, sys.argv[1:]):
     print(run_plan(make_plan(seed)).crc)
 bury()
 """
-
-
-@pytest.fixture(autouse=True)
-def buried() -> Iterator[None]:
-    yield
-    bury()
 
 
 def test_a_seed_gives_the_same_steps_again() -> None:

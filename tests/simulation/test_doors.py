@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 
 import pytest
 
 from tests.simulation.door_plans import make_door_plan
-from tests.simulation.world import bury, run_plan
+from tests.simulation.world import run_plan
 
 SEEDS = range(300, 312)
 CODE = """
@@ -21,12 +20,6 @@ for seed in map(int, sys.argv[2:]):
     print(run_plan(make_door_plan(seed, sys.argv[1])).crc)
 bury()
 """
-
-
-@pytest.fixture(autouse=True)
-def buried() -> Iterator[None]:
-    yield
-    bury()
 
 
 @pytest.mark.parametrize(("door", "count"), [("acp", "acp_messages"), ("chat", "agents")])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,13 +9,7 @@ import pytest
 from tests.simulation.mutants import transports  # noqa: F401 - enlists its own
 from tests.simulation.mutants.planted import MUTANTS, Mutant, in_force
 from tests.simulation.plan import make_plan
-from tests.simulation.world import bury, run_plan
-
-
-@pytest.fixture(autouse=True)
-def buried() -> Iterator[None]:
-    yield
-    bury()
+from tests.simulation.world import run_plan
 
 
 def find(mutant: Mutant, *, first: int = 0) -> tuple[int, str]:

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.simulation.plan import FAULTS, Plan, make_plan
 from tests.simulation.run import run_seeds
-from tests.simulation.world import bury, run_plan
+from tests.simulation.world import run_plan
 
 CORPUS = sorted(Path(__file__).with_name("corpus").glob("*.json"))
-
-
-@pytest.fixture(autouse=True)
-def buried() -> Iterator[None]:
-    yield
-    bury()
 
 
 @pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.stem)

@@ -723,7 +723,6 @@ export const texts = {
 
   time: {
     now: "now",
-    seconds: (number: number) => `${number}s`,
     milliseconds: (number: number) => `${number} ms`,
   },
 };

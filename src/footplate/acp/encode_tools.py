@@ -23,7 +23,7 @@ from footplate.acp.schema.tools import ToolCall, ToolCallLocation, ToolCallUpdat
 from footplate.acp.schema.updates import SessionUpdate, ToolCallChange
 from footplate.acp.tool_responses import ToolResponses
 from footplate.events.base import OptionalRaw
-from footplate.events.content import ContentBlock, DiffBlock, TerminalBlock, text_of
+from footplate.events.content import ContentBlock, DiffBlock, ImageBlock, TerminalBlock, text_of
 from footplate.events.ids import ToolCallId
 from footplate.events.inputs import split_input
 from footplate.events.model import ToolEnded, ToolStarted, ToolUpdated
@@ -196,7 +196,8 @@ class ToolEncoder:
             content.append(_text(show_hidden(request.description)))
         told = [_text(show_hidden(request.reason))] if request.reason else []
         told += [_text(RERUN)] if request.rerun else []
-        return [*content, *told, *_inputs(request, title)]
+        pictures = [_item(block) for block in request.content if isinstance(block, ImageBlock) and block.data]
+        return [*content, *told, *pictures, *_inputs(request, title)]
 
     def _has_terminal(self, shown: Shown) -> bool:
         return self._profile.terminals and shown.event.kind == "command"

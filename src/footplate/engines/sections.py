@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Final
 
@@ -10,6 +11,7 @@ import msgspec
 from footplate.config.advice import nearest
 from footplate.config.settings import Settings, common_settings
 from footplate.engines.catalog import engine_names, make_engine
+from footplate.engines.commands import with_agents
 from footplate.errors import ConfigError
 
 SHAPES: Final = {
@@ -32,8 +34,9 @@ def section_shapes() -> dict[str, type[msgspec.Struct]]:
     return found
 
 
-def check_sections(settings: Settings) -> None:
+def check_sections(settings: Settings, environ: Mapping[str, str]) -> None:
     """Raise `ConfigError` for a section that its engine cannot use, and for one of an engine that is not there."""
+    settings = with_agents(settings, environ)
     known = engine_names(settings)
     for name in settings.engines:
         if name not in known:

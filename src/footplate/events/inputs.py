@@ -1,5 +1,6 @@
 """What a permission is about, in parts that a surface can draw: the command, the changes of files, all other fields.
 
+What else the agent shows of a call (links, pictures, files, unknown blocks) follows the fields of the input, in words.
 Nothing of the input is left out. A field is missing from `fields` only where another part shows the same text in the
 same role: the command, the description that every surface prints, or the path, the kind or a text of a change. The twin
 of the page is `web/src/ui/requests/input_parts.ts`; `tests/fixtures/events/inputs.json` holds the cases for both.
@@ -7,12 +8,22 @@ of the page is `web/src/ui/requests/input_parts.ts`; `tests/fixtures/events/inpu
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, assert_never
 
 import msgspec
 
+from footplate.events.content import (
+    ContentBlock,
+    DiffBlock,
+    ImageBlock,
+    OtherBlock,
+    ResourceBlock,
+    TerminalBlock,
+    TextBlock,
+)
 from footplate.events.requests import Request
 from footplate.events.tools import CommandDetail, FileChange, FileChangeDetail, Hunk
+from footplate.events.wording import format_size
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 WHOLE: Final = "input"
@@ -37,7 +48,7 @@ class InputField(msgspec.Struct, frozen=True, gc=False):
 
 
 class InputParts(msgspec.Struct, frozen=True, kw_only=True):
-    """The input of a request. `command` and `changes` come from the engine's detail, `fields` from the input."""
+    """What a request shows. `command` and `changes` come from the engine's detail, `fields` from input and content."""
 
     command: str = ""
     changes: tuple[FileChange, ...] = ()
@@ -60,7 +71,41 @@ def split_input(request: Request) -> InputParts:
         fields = _fields(given, _Shown(command, request.description, changes))
     except RecursionError:
         fields = (InputField(WHOLE, _text(request)),)
-    return InputParts(command=command, changes=changes, fields=fields)
+    shown = tuple(describe_block(block) for block in request.content)
+    return InputParts(command=command, changes=changes, fields=fields + shown)
+
+
+def describe_block(block: ContentBlock) -> InputField:
+    """A block of content in words: what it is, where it points to, the text in it; an unknown one as JSON."""
+    match block:
+        case ImageBlock():
+            return InputField("picture", _lines(block.media_type, _size(block.data), block.uri))
+        case ResourceBlock():
+            name = block.name if block.name != block.uri else ""
+            kind = "file" if block.text or block.data else "link"
+            return InputField(kind, _lines(name, block.uri, block.media_type, _size(block.data), block.text))
+        case OtherBlock():
+            return InputField(block.kind or "content", _pretty(block.raw))
+        case TextBlock() | DiffBlock() | TerminalBlock():
+            return InputField("content", _pretty(msgspec.json.encode(block)))
+        case _:
+            assert_never(block)
+
+
+def _lines(*texts: str) -> str:
+    return "\n".join(text for text in texts if text)
+
+
+def _size(data: str) -> str:
+    """The size of what is in base64."""
+    return format_size(len(data.rstrip("=")) * 3 // 4) if data else ""
+
+
+def _pretty(raw: bytes | msgspec.Raw) -> str:
+    try:
+        return msgspec.json.format(bytes(raw), indent=2).decode("utf-8", "replace")
+    except RecursionError:
+        return bytes(raw).decode("utf-8", "replace")
 
 
 class _Shown:

@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from footplate.events.base import OptionalRaw
+from footplate.events.content import ContentBlock
 from footplate.events.ids import RequestId, ToolCallId
 from footplate.events.tools import Question, ToolDetail
 
@@ -80,6 +81,9 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=
     input: OptionalRaw = None
     detail: ToolDetail | None = None
     """What the call does, typed: the whole change of files or the command. `input` is the engine's own form of it."""
+
+    content: tuple[ContentBlock, ...] = ()
+    """What the agent shows of it beside texts and changes: links, pictures, files, blocks of an unknown kind."""
 
     options: tuple[RequestOption, ...] = ()
     suggestions: tuple[Suggestion, ...] = ()

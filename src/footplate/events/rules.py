@@ -6,7 +6,7 @@ import msgspec
 
 from footplate.events.base import OptionalRaw
 from footplate.events.ids import RequestId, RuleId
-from footplate.events.requests import Allow, Answer, Choose, Deny, Destination, Request, Suggestion
+from footplate.events.requests import Allow, Answer, Choose, Deny, Destination, Request, RequestOption, Suggestion
 
 KEPT_BY_FOLDER: tuple[Destination, ...] = ("local", "project")
 """Places whose rules an engine may not read in a folder that nobody has trusted: they are taken for the session too."""
@@ -40,12 +40,28 @@ def meaning(request: Request, answer: Answer) -> Answer:
     return answer
 
 
+def takes_changed_input(request: Request) -> bool:
+    """Whether the agent runs an input that the answer changes.
+
+    One whose options only have ids takes no more than an id: ACP and Codex have no way to say another input.
+    """
+    fixed = request.options and all(option.means is None for option in request.options)
+    return request.input is not None and not fixed
+
+
 def taken_suggestion(request: Request, answer: Allow | Deny) -> Suggestion | None:
     """The suggestion that an answer takes; the first one when it names none."""
     if not isinstance(answer, Allow) or answer.scope not in ("session", "always"):
         return None
     number = answer.suggestion or 0
     return request.suggestions[number] if 0 <= number < len(request.suggestions) else None
+
+
+def lasting_option(request: Request) -> RequestOption | None:
+    """The engine's own option that an "always" chooses; None where the engine suggests rules instead."""
+    if request.kind != "permission" or request.suggestions:
+        return None
+    return next((option for option in request.options if option.kind == "allow_always"), None)
 
 
 def held_for_session(request: Request, answer: Answer) -> Suggestion | None:

@@ -35,6 +35,7 @@ from footplate.events.run_events import (
     ThoughtNote,
     TodoNote,
 )
+from footplate.events.view import ExitView
 from footplate.events.wording import format_tokens
 
 ENDED_EARLY = "the agent ended without a result"
@@ -160,7 +161,7 @@ def word_wrong_session(wanted: ResumeToken, found: ResumeToken) -> str:
     )
 
 
-def word_exit(gone: EngineDetached | None) -> str:
+def word_exit(gone: EngineDetached | ExitView | None) -> str:
     """The error of a run whose agent ended without a result: the reason, the exit code, the tail of stderr."""
     if gone is None:
         return ENDED_EARLY

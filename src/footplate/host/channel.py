@@ -13,7 +13,7 @@ import sys
 
 TYPE_CHECKING = False  # the keeper must not pay for `typing`
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
 VERSION = 2  # of what service and keeper say to each other
@@ -57,17 +57,19 @@ class Channel:
             self._forget_out()
         return True
 
-    def receive(self) -> list[tuple[bytes, list[int]]]:
-        """Read all there is: whole frames, each with its descriptors; then `open` tells whether more can come."""
+    def receive(self) -> Iterator[tuple[bytes, list[int]]]:
+        """Read all there is: whole frames, each with its descriptors; then `open` tells whether more can come.
+
+        Frames are yielded between reads: a service that stops gives back megabytes, which the keeper must not hold at
+        once.
+        """
         while self.open and self._read_once():
-            pass
-        frames = []
-        while len(self._in) >= 5 and len(self._in) >= (end := 5 + int.from_bytes(self._in[:4], "big")):
-            frames.append((bytes(self._in[5:end]), self._sets.pop(0) if self._in[4] else []))
-            del self._in[:end]
-        if len(self._in) > FRAME_LIMIT:
-            self.open = False
-        return frames
+            while len(self._in) >= 5 and len(self._in) >= (end := 5 + int.from_bytes(self._in[:4], "big")):
+                payload, fds = bytes(self._in[5:end]), self._sets.pop(0) if self._in[4] else []
+                del self._in[:end]
+                yield payload, fds
+            if len(self._in) > FRAME_LIMIT:
+                self.open = False
 
     def close(self) -> None:
         """Close the socket and every descriptor that nobody took."""
@@ -75,7 +77,7 @@ class Channel:
         self._forget_out()
         for fds in self._sets:
             close_all(fds)
-        self._sets = []
+        self._sets, self._in = [], bytearray()
         self.sock.close()
 
     def _read_once(self) -> bool:

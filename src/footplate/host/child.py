@@ -21,7 +21,7 @@ TERM_WAIT: Final = 3.0
 KILL_WAIT: Final = 2.0  # from SIGKILL to the sweep, should the agent not vanish
 SWEEP_WAIT: Final = 6.0  # from there to word from the keeper, else we sweep ourselves
 
-GIVE: Final = 1024 * 1024  # bytes that are given back in one frame
+GIVE: Final = 64 * 1024  # bytes given back in one frame; the keeper holds several copies of a frame while it decodes it
 
 LEFT_TO_KEEPER: Final = Exit(reason="it was left to the keeper, and runs on")
 

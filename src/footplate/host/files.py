@@ -133,6 +133,17 @@ class Files:
                     raise
         return Upload(place.shown, file, wanted)
 
+    def is_there(self, path: str | None) -> bool:
+        """Whether something lies under that name, a link being a link."""
+        place = self.grounds.place(path)
+        if not place.has_name():
+            return True  # a folder of the settings
+        try:
+            with telling(place.shown), self.grounds.parent(place) as (folder, name):
+                return look_at(folder, name) is not None
+        except PathRefused:
+            return False  # no folder on the way to it, either
+
     def delete(self, path: str, *, recursive: bool = False) -> str:
         """Remove a file, a link or a folder (with what is in it only if told); the path as it is shown."""
         place = self.grounds.place(path)

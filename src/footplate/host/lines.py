@@ -8,6 +8,7 @@ what is too long to keep, is handed on as `BadLine` and `Oversize`: nothing is d
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator
 from typing import Final, TypeVar
 
@@ -16,6 +17,8 @@ import msgspec
 CEILING: Final = 64 * 1024 * 1024
 HEAD: Final = 256
 BLANK: Final = b" \t\r\n"
+HEAD_SEARCH: Final = 4096
+MEMBER: Final = re.compile(rb'\s*+"([^"\\]*+)"\s*+:\s*+("(?:[^"\\]++|\\.)*+"|[-+.\w]*+)\s*+(,?)')
 
 T = TypeVar("T")
 
@@ -130,8 +133,12 @@ def decode_block(decoder: msgspec.json.Decoder[T], lines: bytes) -> list[T | Bad
 
     The lines are cut and decoded without a step of ours per line. `decode_lines` would be quicker still, but it reads
     values, not lines: it takes `{\\n}` for one value and `{}{}` for two, and to rule that out costs what it saves.
+    The bytes are checked to be UTF-8 first: the decoder skips over the parts that it leaves raw, and who decodes or
+    stores those later would fail.
     """
     try:
+        if not lines.isascii():
+            lines.decode()
         return list(map(decoder.decode, io.BytesIO(lines)))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return _decode_each(decoder, lines)
@@ -143,10 +150,27 @@ def _decode_each(decoder: msgspec.json.Decoder[T], lines: bytes) -> list[T | Bad
         if not line.strip(BLANK):
             continue
         try:
+            line.decode()
             frames.append(decoder.decode(line))
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             frames.append(BadLine(line, str(error)))
     return frames
+
+
+def read_head(line: bytes) -> dict[str, bytes]:
+    """The first members of a JSON object that cannot be decoded, up to the first one that is not a plain value.
+
+    That one is named as well, with no value. Programs write the id of a message first, so this tells what to answer
+    although the rest is nested too deep, broken, or too long to be kept.
+    """
+    head: dict[str, bytes] = {}
+    begun = line[:HEAD_SEARCH].lstrip(BLANK)
+    place = 1 if begun.startswith(b"{") else len(begun)
+    while found := MEMBER.match(begun, place):
+        name, value, comma = found.groups()
+        head.setdefault(name.decode("utf-8", "replace"), value)
+        place = found.end() if comma else len(begun)
+    return head
 
 
 def _each_line(whole: bytes) -> Iterator[bytes]:

@@ -92,6 +92,18 @@ class SessionLock:
         self._sign(fd)
         self._fd = fd
 
+    def give_to(self, other: SessionLock) -> bool:
+        """Let `other` hold what this holds, if it is the lock on that key; False when it is not.
+
+        The descriptor that a keeper gives back may be of another key than the one that is written down: a service that
+        was killed had locked a new key and not stored it.
+        """
+        if not (self.held and other._is_current(self._fd)):
+            return False
+        other.adopt(self._fd)
+        self._fd = -1
+        return True
+
     def leave(self) -> None:
         """Let go of it without freeing it: who has a copy of the descriptor holds it on."""
         if self.held:

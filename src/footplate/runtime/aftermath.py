@@ -83,6 +83,11 @@ def before_process(view: SessionView, held: RequestView, way: Way) -> list[Event
     return [*events, *_sent(held), applied, *_end_chain(view, held, outcome, way.text)]
 
 
+def is_waiting(held: RequestView) -> bool:
+    """Whether the agent waits for an answer to it. A question about a limit is asked by us, and has no deadline."""
+    return held.state == "open" and not held.request.limit
+
+
 def end_turn(
     view: SessionView,
     reason: str,
@@ -93,7 +98,7 @@ def end_turn(
     """The turn is over although no process is there to end it; everything of it closes."""
     events: list[Event] = [
         m.RequestUnanswered(request=held.request.id, reason=reason)
-        if request == "unanswered" and held.state == "open"
+        if request == "unanswered" and is_waiting(held)
         else m.RequestWithdrawn(request=held.request.id, reason=reason)
         for held in view.requests
         if held.turn == view.turn and not held.request.limit

@@ -102,6 +102,7 @@ class Agent:
             started = await services.warm.start(engine, options, lock=lock)
         lock_on = partial(services.warm.lock_on, engine)
         agent = cls(started.runner, started.lock, take, on_failure, lock_on=lock_on)
+        agent._share_lock()
         if services.keepers is not None and session is not None and can_rejoin(engine):
             try:
                 await agent._be_kept(services, session, engine, started)
@@ -125,8 +126,6 @@ class Agent:
         record = AgentRecord(
             session=session, engine=engine.name, agent=kept.id, installed=started.installed, options=options
         )
-        if self._lock is not None:
-            kept.hold(self._lock.fd)  # first of all: nobody else has its conversation before it has ended
         await write_down(services, record)
         self._count(services, session)
         kept.note(kept=True, session=session)
@@ -151,8 +150,9 @@ class Agent:
         if services.keepers is None or not isinstance(engine, CanRejoin) or options.standing is None:
             raise EngineGone(engine.name, "it cannot be taken over")
         surroundings = services.surroundings
+        conversation_id = options.session_id or options.resume
         where = Where(
-            session=options.resume,
+            session=conversation_id,
             cwd=options.cwd,
             environ={**services.environ, **options.env},
             profile=options.profile,
@@ -162,7 +162,7 @@ class Agent:
             ),
         )
         lock_on = partial(services.warm.lock_on, engine)
-        lock = lock_on(options.resume or EngineSessionId(""))
+        lock = lock_on(conversation_id or EngineSessionId(""))
         if not rejoin.held.agent.locked:
             await lock.acquire()
         try:
@@ -173,14 +173,13 @@ class Agent:
             raise
         if rejoin.held.agent.locked:
             lock.adopt(process.take_lock())
-        else:
-            process.hold(lock.fd)
         wire = RejoinedWire(ProcessWire(process, options.resources), rejoining)
         conversation = engine.converse(options, rejoin.record.installed)
         runner = Runner(
             wire, conversation, engine=engine.name, handlers=Handlers(hooks=services.hooks), bounds=surroundings.bounds
         )
         agent = cls(runner, lock, take, on_failure, lock_on=lock_on)
+        agent._share_lock()
         agent._count(services, rejoin.record.session)
         agent._on_over = partial(strike_out, services, rejoin.record.session)
         return agent
@@ -242,6 +241,9 @@ class Agent:
         lock = self._lock_on(session)
         if self._lock is not None and self._lock.key == lock.key:
             return ""
+        if self._lock is not None and self._lock.give_to(lock):
+            self._lock = lock  # the keeper holds it already, for a service that did not come to store the id
+            return ""
         try:
             async with asyncio.timeout(FOLLOW_S):
                 await lock.acquire(wait=True)
@@ -250,12 +252,16 @@ class Agent:
             who = holder.describe() if holder is not None else "another process"
             await self._runner.end(close_wait=0.0)
             return f"cannot continue conversation {session}: it is in use by {who}; the agent process was ended"
-        if self._on_over is not None and self._runner.kept is not None:
-            self._runner.kept.hold(lock.fd)
-        if self._lock is not None:
-            self._lock.release()
-        self._lock = lock
+        before, self._lock = self._lock, lock
+        self._share_lock()
+        if before is not None:
+            before.release()
         return ""
+
+    def _share_lock(self) -> None:
+        """Have the keeper hold the lock, too: nobody else gets the conversation before the process has ended."""
+        if self._lock is not None and self._runner.kept is not None:
+            self._runner.kept.hold(self._lock.fd)
 
     def _free(self) -> None:
         """Its session is anybody's, unless it goes on without us: then the keeper has the lock, and the mark is due.

@@ -11,6 +11,7 @@ from footplate.events.ids import PromptId, RequestId
 from footplate.events.model import Event
 from footplate.events.requests import Request
 from footplate.events.view import SessionView
+from footplate.runtime.audit import Principal
 from footplate.runtime.conductor import Conductor, Halted
 from footplate.runtime.limit_requests import (
     FIELDS,
@@ -45,8 +46,10 @@ class Allowance:
             events.append(m.RequestOpened(request=limit_request(name, limit, spec, cut=cut)))
         await self._conductor.log.append(events, source="bridge", durable=asks)
 
-    async def answered(self, request: Request, answered: m.RequestAnswered, *, audit: Sequence[bytes]) -> None:
-        """Go on with more, or stop. The new limit is kept before the answer is told."""
+    async def answered(
+        self, request: Request, answered: m.RequestAnswered, principal: Principal, *, audit: Sequence[bytes]
+    ) -> None:
+        """Go on with more, or stop. The new limit is kept before the answer is stored, and recorded before that."""
         conductor = self._conductor
         more = read_answer(request, answered.answer)
         events: list[Event] = [answered, m.RequestApplied(request=request.id)]
@@ -54,7 +57,10 @@ class Allowance:
             await conductor.log.append(events, source="person", durable=True, audit=audit)
             self._refused[request.limit] = _last_waiting(conductor.log.view())
             return
-        await conductor.adopt(raised(conductor.spec, request.limit, conductor.spent(), more))
+        spec = raised(conductor.spec, request.limit, conductor.spent(), more)
+        detail = msgspec.to_builtins(spec.limits)
+        await conductor.services.audit.record("session.limits", principal, session=conductor.log.session, detail=detail)
+        await conductor.adopt(spec)
         again = conductor.continuation() if asked_about(request).cut else ()
         events.append(self._cleared(request))
         await conductor.log.append(events, source="person", then=again, durable=True, audit=audit)

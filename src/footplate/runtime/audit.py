@@ -18,10 +18,10 @@ import msgspec
 from footplate.events.base import OptionalRaw
 from footplate.events.ids import SessionId
 from footplate.events.requests import Allow, Answer, Choose, Deny, Request, Suggestion
-from footplate.events.rules import SessionRule, meaning, taken_suggestion
+from footplate.events.rules import SessionRule, lasting_option, meaning, taken_suggestion
 from footplate.runtime.surroundings import Surroundings
 from footplate.store.base import AuditTrail
-from footplate.store.chain import AuditRow
+from footplate.store.chain import UNREADABLE, AuditRow
 from footplate.store.projection import SessionRow
 
 Act = Literal[
@@ -39,6 +39,8 @@ Act = Literal[
     "session.delete",
     "request.expire",
     "file.delete",
+    "file.replace",
+    "process.limits",
     "project.add",
     "project.remove",
     "worktree.remove",
@@ -66,6 +68,24 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True):
     by: str = ""
     surface: str = ""
     origin: str = ""
+
+
+POLICY: Final = "policy"
+"""The surface from which rules answer."""
+
+SURFACE_CHARS: Final = 40
+RESERVED: Final = frozenset({POLICY, "service", "file", "telegram", "acp", "editor"})
+"""The surfaces that Footplate itself names: no client can call itself so."""
+
+
+def claimed_surface(name: str, default: str) -> str:
+    """What a client calls itself; the default where that is empty, reserved, or not printable ASCII.
+
+    Only letters and digits are compared: a name that differs from a reserved one in case or punctuation reads the same.
+    """
+    shown = name.strip()[:SURFACE_CHARS]
+    plain = "".join(char for char in shown.lower() if char.isalnum())
+    return shown if plain and shown.isascii() and shown.isprintable() and plain not in RESERVED else default
 
 
 LOCAL: Final = "local"
@@ -176,6 +196,9 @@ def _suggestion(request: Request, answer: Answer) -> Suggestion | None:
 
 
 def _label(request: Request, answer: Answer) -> str:
+    """The words of the engine's option that was chosen, also by an "always" that stands for one."""
+    if isinstance(answer, Allow) and answer.scope == "always" and (option := lasting_option(request)) is not None:
+        return option.label
     if not isinstance(answer, Choose):
         return ""
     return next((option.label for option in request.options if option.id == answer.option), "")
@@ -194,7 +217,7 @@ def _time_of(row: AuditRow) -> float:
     """When the record says that it was written."""
     try:
         return msgspec.json.decode(row.body, type=_Dated).time
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         return 0.0
 
 
@@ -245,9 +268,10 @@ class Audit:
         await self.trail.append([self.act(act, principal, session=session, target=target, detail=detail)])
 
     async def tidy(self, keep_s: float, budget: int) -> int:
-        """Remove records that are older than that, at most `budget`; how many. A checkpoint says what is removed.
+        """Remove records that are older than that, at most `budget`; how many, and 0 when none is left.
 
-        It begins only once the oldest is a day older than that: otherwise each step would leave a checkpoint.
+        A checkpoint says what is removed. It begins only once the oldest is a day older than that: otherwise each step
+        would leave a checkpoint.
         """
         now = self._surroundings.time()
         if self._cut_through is None:
@@ -268,6 +292,6 @@ class Audit:
             await self.trail.append([msgspec.json.encode(checkpoint)])
             self._cut_through = last.number
         removed = await self.trail.cut(self._cut_through, budget)
-        if removed < budget:
+        if not removed:
             self._cut_through = None
         return removed

@@ -20,8 +20,8 @@ from footplate.errors import StoreClosed, StoreError
 from footplate.runtime.audit import DAY_S
 from footplate.runtime.surroundings import Surroundings
 from footplate.store.base import AuditTrail
-from footplate.store.chain import AuditHead
-from footplate.tasks import spawn
+from footplate.store.chain import UNREADABLE, AuditHead
+from footplate.tasks import complete, spawn
 
 HEAD_FILE: Final = "audit-head"
 PAUSE_S: Final = 1.0
@@ -41,7 +41,7 @@ def read_heads(data: Path) -> dict[Path, AuditHead | None]:
     for path in sorted(data.glob(f"{HEAD_FILE}*")):
         try:
             heads[path] = msgspec.json.decode(path.read_bytes(), type=AuditHead)
-        except (OSError, msgspec.MsgspecError):
+        except (OSError, *UNREADABLE):
             heads[path] = None
     return heads
 
@@ -93,6 +93,8 @@ class HeadKeeper:
             if head is None:
                 log.error("%s is damaged; run `footplate audit verify`", path)
             elif await is_kept(self._trail, head):
+                if path.name == HEAD_FILE:
+                    self._noted = head
                 continue
             else:
                 log.error(
@@ -120,9 +122,7 @@ class HeadKeeper:
 
     async def finish(self) -> None:
         """Note the last record."""
-        head = await self._trail.head()
-        if head != self._noted:
-            await self._write(head)
+        await self._write(await self._trail.head())
 
     async def announce(self) -> None:
         """Write the newest hash to the service log, now and once a day."""
@@ -137,6 +137,15 @@ class HeadKeeper:
             await asyncio.sleep(DAY_S)
 
     async def _write(self, head: AuditHead) -> None:
+        """Write the file, unless it has a record that is as new: a log whose end was cut off has an older one.
+
+        A write that has begun is waited for also when this is cancelled: its thread runs on, and would put its record
+        in the place of the last one.
+        """
+        if head.number > self._noted.number:
+            await complete(self._write_file(head), name="audit: write the newest record")
+
+    async def _write_file(self, head: AuditHead) -> None:
         try:
             await self._surroundings.blocking(write_head, self._data, head)
         except OSError as problem:

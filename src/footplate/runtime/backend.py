@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
-from typing import Protocol, assert_never
+from typing import Final, Protocol, assert_never
 
 import msgspec
 
@@ -17,14 +17,16 @@ from footplate.events.base import ResumeToken
 from footplate.events.commands import Command
 from footplate.events.facts import Fact, QueryName
 from footplate.events.ids import EngineSessionId, SessionId
-from footplate.runtime.audit import LOCAL, Principal
+from footplate.runtime.audit import LOCAL, Principal, account_name, claimed_surface
 from footplate.runtime.hub import Hub
 from footplate.runtime.log import Subscription
-from footplate.runtime.modes import check_known_mode
 from footplate.runtime.session import Session
 from footplate.runtime.spec import SessionSpec
 from footplate.store.projection import SessionRow
 from footplate.store.values import SessionFilter
+
+CHAT: Final = "chat"
+"""The surface of a command that names none."""
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,8 +115,7 @@ class HubBackend:
         return next((row.session for row in found.items if row.state != "closed"), None)
 
     async def create(self, spec: SessionSpec, *, resume: ResumeToken | None = None) -> SessionId:
-        """Open a new session, if the engine knows the mode."""
-        check_known_mode(make_engine(spec.engine, self._settings), spec.mode)
+        """Open a new session."""
         return (await self._hub.create(spec, resume=resume)).id
 
     async def fork(self, session: SessionId) -> SessionId:
@@ -137,8 +138,9 @@ class HubBackend:
         return Attachment(standing, _bodies(live.subscribe(after)))
 
     async def do(self, session: SessionId, command: Command) -> None:
-        """Have a command carried out."""
-        await carry_out(await self._hub.get(session), command)
+        """Have a command carried out. Only the account of the service reaches this, whoever the command names."""
+        principal = Principal(by=account_name(), surface=claimed_surface(command.surface, CHAT), origin=LOCAL)
+        await carry_out(await self._hub.get(session), command, principal)
 
     async def query(self, session: SessionId, name: QueryName, arguments: Mapping[str, str]) -> Fact:
         """Ask about the agent that is running."""
@@ -157,8 +159,8 @@ async def _bodies(subscription: Subscription) -> AsyncGenerator[bytes, None]:
         subscription.close()
 
 
-async def carry_out(session: Session, command: Command) -> None:
-    """The command as a call of the session."""
+async def carry_out(session: Session, command: Command, principal: Principal) -> None:
+    """The command as a call of the session, by the principal: what the command says of its sender is a claim."""
     match command:
         case c.SendPrompt():
             await session.prompt(command.content, when=command.when, key=command.prompt)
@@ -169,10 +171,9 @@ async def carry_out(session: Session, command: Command) -> None:
         case c.Continue():
             await session.continue_queue()
         case c.AnswerRequest():
-            who = {"by": command.by, "surface": command.surface, "origin": LOCAL}
-            await session.answer(command.request, command.answer, **who)
+            await session.answer(command.request, command.answer, **msgspec.structs.asdict(principal))
         case c.RevokeRule():
-            await session.revoke(command.rule, by=command.by, surface=command.surface, origin=LOCAL)
+            await session.revoke(command.rule, **msgspec.structs.asdict(principal))
         case c.StopTask():
             await session.stop_task(command.task)
         case c.CloseSession():
@@ -182,21 +183,23 @@ async def carry_out(session: Session, command: Command) -> None:
         case c.Rewind():
             await session.rewind(command.message)
         case _:
-            await _change(session, command)
+            await _change(session, command, principal)
 
 
-async def _change(session: Session, command: c.SetMode | c.SetModel | c.SetEffort | c.SetOption | c.Rename) -> None:
+async def _change(
+    session: Session,
+    command: c.SetMode | c.SetModel | c.SetEffort | c.SetOption | c.Rename,
+    principal: Principal,
+) -> None:
     """The command as another setting of the session."""
     match command:
         case c.SetMode():
-            principal = Principal(by=command.by, surface=command.surface, origin=LOCAL)
             await session.set_mode(command.mode, principal)
         case c.SetModel():
             await session.set_model(command.model)
         case c.SetEffort():
             await session.set_effort(command.effort)
         case c.SetOption():
-            principal = Principal(by=command.by, surface=command.surface, origin=LOCAL)
             await session.set_option(command.option, command.value, principal)
         case c.Rename():
             await session.rename(command.title)

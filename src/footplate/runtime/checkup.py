@@ -21,6 +21,7 @@ from footplate.config.settings import Settings, load_settings
 from footplate.engines.catalog import engine_names, make_engine
 from footplate.engines.commands import with_agents
 from footplate.errors import ConfigError, HostError
+from footplate.events.wording import format_duration, format_size
 from footplate.host.keepers import connect
 from footplate.host.messages import KeptAgent, Listed
 from footplate.host.sweep import Record, left_files, read_records
@@ -138,7 +139,8 @@ async def _look_at_keeper(data: Path, record: Record) -> Finding:
         "uptime_s": round(uptime(record.start_time), 1),
         "memory_kb": memory_kb(record.pid),
     }
-    about = f"pid {record.pid}, version {record.version}, up {uptime(record.start_time):.0f} s, {facts['memory_kb']} KB"
+    up, memory = format_duration(round(uptime(record.start_time))), format_size(memory_kb(record.pid) * 1024)
+    about = f"pid {record.pid}, version {record.version}, up {up}, {memory}"
     if not record.keeps:
         return Finding(name="keeper", status="ok", text=f"{about}; ends with its service", facts=facts)
     try:
@@ -161,8 +163,9 @@ def _judge_keeper(about: str, listed: Listed, facts: dict[str, object]) -> Findi
     if listed.driver:
         whose = f"driven by process {listed.driver}"
     else:
-        left = max(0.0, listed.grace_s - listed.away_s)
-        whose = f"no service for {listed.away_s:.0f} s, ends its agents in {left:.0f} s"
+        away = format_duration(round(listed.away_s))
+        left = format_duration(round(max(0.0, listed.grace_s - listed.away_s)))
+        whose = f"no service for {away}, ends its agents in {left}"
     lines = [f"{about}; {whose}{'; retiring' if listed.retiring else ''}; {len(listed.agents)} agents"]
     lines += [f"  {_agent_line(agent)}" for agent in listed.agents]
     text = "\n".join(lines)
@@ -187,7 +190,7 @@ def _agent_line(agent: KeptAgent) -> str:
     words = [f"agent {agent.id}", f"pid {agent.pid}", state]
     words += [f"{kind} {agent.about[kind]}" for kind in ("session", "process") if kind in agent.about]
     words += ["asks something"] if agent.waiting else []
-    words += [] if agent.attached else [f"{agent.spooled} bytes in its spool{' (full)' if agent.full else ''}"]
+    words += [] if agent.attached else [f"{format_size(agent.spooled)} in its spool{' (full)' if agent.full else ''}"]
     return ", ".join(words)
 
 
@@ -217,7 +220,7 @@ def _look_for_leftovers(data: Path) -> Finding:
     facts: dict[str, object] = {"pids": pids, "files": [str(path) for path in files], "bytes": size}
     if not pids and not files:
         return Finding(name="leftovers", status="ok", text="nothing was left over", facts=facts)
-    text = f"{len(pids)} processes and {len(files)} files ({size} bytes) were left by a keeper that was killed"
+    text = f"{len(pids)} processes and {len(files)} files ({format_size(size)}) were left by a keeper that was killed"
     advice = "start a service on this data folder: it ends and removes them"
     return Finding(name="leftovers", status="warn", text=text, advice=advice, facts=facts)
 

@@ -128,10 +128,15 @@ class Children:
 
     def set_limits(self, limits: Limits) -> None:
         """Change the limits; those of processes that run stay as they are."""
+        self.check_limits(limits)
+        self.limits = limits
+
+    @staticmethod
+    def check_limits(limits: Limits) -> None:
+        """Raise `RequestError` for limits that cannot be."""
         for field in msgspec.structs.fields(Limits):
             if getattr(limits, field.name) <= 0:
                 raise RequestError(f"{field.encode_name} must be greater than 0")
-        self.limits = limits
 
     # ------------------------------------------------------------------------------------------- the table
 

@@ -33,6 +33,7 @@ from footplate.events.content import ContentBlock, TextBlock
 from footplate.events.ids import PromptId, TurnId
 from footplate.events.model import Event
 from footplate.events.requests import Destination
+from footplate.events.run_notes import word_exit
 from footplate.events.view import QueuedPrompt
 from footplate.events.wording import format_duration
 from footplate.host.locks import SessionLock
@@ -63,6 +64,8 @@ log = logging.getLogger(__name__)
 When = Literal["queue", "steer", "now"]
 Halted = Literal["before", "within"]
 GO_ON = "The usage limit is over. Go on where you stopped."
+UNHEARD = "unheard"
+"""Stands for the key of a command that found its agent already ended."""
 
 
 class Links(msgspec.Struct, frozen=True):
@@ -232,7 +235,7 @@ class Conductor:
             self._hand_over(first.id, (*self._context(), *first.content), "queue")
         except (EngineError, HostError, RequestError) as problem:
             if isinstance(problem, EngineGone) and self.agent is not None:
-                pass  # it died a moment ago, perhaps at once: the batch that tells of its end goes on
+                self.progress.sent[first.id] = UNHEARD  # it died a moment ago: the batch that tells so goes on
             elif not await self._waits_for_orphan(problem):
                 await self._fail(first.id, problem)
                 return True
@@ -430,12 +433,13 @@ class Conductor:
         """The process is gone: what it had taken and not begun goes back to the person.
 
         What it cannot have read waits on, once: a process that ends again before it reads anything would be started
-        for ever. True when it was ended for an interrupt that it did not read.
+        for ever. A prompt that found its process ended twice is a turn that fails, with the agent's last words. True
+        when it was ended for an interrupt that it did not read.
         """
         gone, self.agent, self._leaver = self.agent, None, None
-        undelivered: frozenset[str] = frozenset()
+        undelivered = {UNHEARD}
         if gone is not None:
-            undelivered = gone.undelivered
+            undelivered |= gone.undelivered
             await gone.let_go()
         interrupted = self.interrupting.take_ended(gone)
         self._told_waiting = False
@@ -443,14 +447,17 @@ class Conductor:
         self.progress.turn = self.log.view().turn
         sent = [each.id for each in self.log.outline().queue if each.id in self.progress.sent]
         kept = {prompt for prompt in sent if self.progress.sent[prompt] in undelivered} - self._returned
+        unheard = [prompt for prompt in sent if prompt not in kept and self.progress.sent[prompt] == UNHEARD]
         lost = [
             m.PromptWithdrawn(prompt=prompt, reason="the agent ended before it began")
             for prompt in sent
-            if prompt not in kept
+            if prompt not in kept and prompt not in unheard
         ]
         self._returned |= kept
         self.progress.sent.clear()
         await self.log.append(lost, source="bridge")
+        for prompt in unheard:
+            await self._fail(prompt, EngineGone(self.engine.name, word_exit(self.log.view().exit)))
         if not interrupted:
             await self.go_on()
         return interrupted

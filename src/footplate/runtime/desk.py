@@ -14,12 +14,13 @@ from footplate.events import model as m
 from footplate.events.base import Source
 from footplate.events.ids import RequestId, RuleId
 from footplate.events.model import Event
-from footplate.events.requests import Answer, Deny
+from footplate.events.requests import Answer, Deny, Request
 from footplate.events.rules import SessionRule
 from footplate.events.view import RequestView
+from footplate.runtime.aftermath import is_waiting
 from footplate.runtime.agent import Agent
 from footplate.runtime.allowance import Allowance
-from footplate.runtime.audit import Principal
+from footplate.runtime.audit import POLICY, Principal
 from footplate.runtime.conductor import Conductor
 from footplate.runtime.grants import granted, plan_prompt
 from footplate.runtime.requests import RequestBook
@@ -27,9 +28,6 @@ from footplate.runtime.resumption import Resumption
 from footplate.runtime.rules import decide
 
 log = logging.getLogger(__name__)
-POLICY = "policy"
-"""The surface from which rules answer."""
-
 NOBODY = "Nobody answered in time. Do not assume an answer."
 
 
@@ -77,7 +75,7 @@ class Desk:
     def take_up(self) -> None:
         """Let the deadlines run on of what was asked before."""
         for held in self._conductor.log.outline().requests:
-            if held.state == "open" and not held.request.limit:
+            if is_waiting(held):
                 self._set_timer(held.request.id, waited=max(self._conductor.surroundings.time() - held.opened_at, 0.0))
 
     def _set_timer(self, request: RequestId, *, waited: float = 0.0) -> None:
@@ -137,7 +135,7 @@ class Desk:
             request=found.request.id, answer=answer, by=principal.by, surface=principal.surface
         )
         record = self._conductor.services.audit.answer(self._conductor.log.session, found.request, answer, principal)
-        await self._allowance.answered(found.request, answered, audit=[record])
+        await self._allowance.answered(found.request, answered, principal, audit=[record])
         self._conductor.release()
         self._conductor.post(partial(self._follow_up, ()))
         return self._book.find(self._conductor.log.outline(), found.request.id) or found
@@ -156,24 +154,32 @@ class Desk:
         found = self._book.find(self._conductor.log.outline(), request)
         if found is None or found.state != "open":
             return
-        if found.detached:
-            await self._resumption.end_turn("nobody answered in time", unanswered=True)
+        if found.detached:  # everything that is open in the turn ends with it
+            view = self._conductor.log.outline()
+            ended = [each for each in view.requests if each.turn == view.turn and is_waiting(each)]
+            await self._resumption.end_turn(
+                "nobody answered in time", unanswered=True, audit=[self._expiry(each.request) for each in ended]
+            )
             return
         engine_id = self._book.engine_id(request)
         unanswered = m.RequestUnanswered(request=request, reason="nobody answered in time")
-        record = self._conductor.services.audit.act(
-            "request.expire",
-            Principal(by="runtime.request_timeout_s", surface=POLICY),
-            session=self._conductor.log.session,
-            target=request,
-            detail={"kind": found.request.kind, "tool": found.request.tool, "title": found.request.title},
-        )
-        await self._conductor.log.append([unanswered], source="bridge", durable=True, audit=[record])
+        audit = [self._expiry(found.request)]
+        await self._conductor.log.append([unanswered], source="bridge", durable=True, audit=audit)
         self._book.forget(request)
         if self._conductor.agent is not None:
             denied = c.AnswerRequest(key=self._conductor.key(), request=engine_id, answer=Deny(message=NOBODY))
             self._send(self._conductor.agent, denied)
         await self._conductor.tell_state()
+
+    def _expiry(self, request: Request) -> bytes:
+        """The record of a request that a deadline has ended."""
+        return self._conductor.services.audit.act(
+            "request.expire",
+            Principal(by="runtime.request_timeout_s", surface=POLICY),
+            session=self._conductor.log.session,
+            target=request.id,
+            detail={"kind": request.kind, "tool": request.tool, "title": request.title},
+        )
 
     def rejoin(self) -> None:
         """The agent that asked is there again: what it asks goes on under the ids that the log has."""

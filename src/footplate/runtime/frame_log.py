@@ -1,6 +1,7 @@
 """One line per frame between us and an agent, at level debug: direction, type, size, session. Never its content.
 
-Lines of stderr are logged whole, without what looks like a secret: they are written for people.
+Lines of stderr are logged whole, without what looks like a secret: they are written for people. Of a flood of them the
+first are logged, and how many follow.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ log = logging.getLogger("footplate.frames")
 UNREADABLE: Final = "?"
 STDERR_CHARS: Final = 2_000
 """How much of a line of stderr is logged."""
+STDERR_LINES: Final = 100
+"""How many lines of what is read at a time: an agent that floods its stderr must not hold up the loop."""
 
 
 class _Part(msgspec.Struct):
@@ -63,9 +66,13 @@ def log_errors(session: str, lines: bytes) -> None:
     """Log each line of stderr, if the level is enabled."""
     if not lines or not log.isEnabledFor(logging.DEBUG):
         return
-    for line in lines.splitlines():
+    all_lines = lines.splitlines()
+    for line in all_lines[:STDERR_LINES]:
         text = redact_text(line.decode("utf-8", "replace")[:STDERR_CHARS])
         log.debug("stderr", extra={"fields": {"session": session, "bytes": len(line), "line": text}})
+    if len(all_lines) > STDERR_LINES:
+        fields = {"session": session, "lines": len(all_lines) - STDERR_LINES}
+        log.debug("stderr: more lines than are logged", extra={"fields": fields})
 
 
 def frame_type(line: bytes) -> str:

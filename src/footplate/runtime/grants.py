@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 
 from footplate.errors import InvalidValue
+from footplate.events.base import OptionalRaw
 from footplate.events.ids import RuleId
 from footplate.events.requests import Allow, Answer, Request
 from footplate.events.rules import SessionRule, held_for_session, meaning
@@ -37,7 +38,11 @@ class _Subject(msgspec.Struct):
 
 
 class _Risk(msgspec.Struct, rename="camel"):
+    """How Claude Code and Codex name what a call is to be given beyond the sandbox."""
+
     dangerously_disable_sandbox: bool = False
+    network_approval_context: OptionalRaw = None
+    additional_permissions: OptionalRaw = None
 
 
 def subject_of(request: Request) -> str:
@@ -111,7 +116,7 @@ def allows(rule: SessionRule, request: Request) -> bool:
 def _leaves_sandbox(request: Request) -> bool:
     """A call that asks to run outside of the engine's own sandbox is another one than the same without that."""
     try:
-        return request.input is not None and msgspec.json.decode(request.input, type=_Risk).dangerously_disable_sandbox
+        return request.input is not None and msgspec.json.decode(request.input, type=_Risk) != _Risk()
     except msgspec.ValidationError:
         return True
 

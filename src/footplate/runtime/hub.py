@@ -30,7 +30,7 @@ from footplate.runtime.child import ABOUT
 from footplate.runtime.failures import Failures
 from footplate.runtime.log import SessionLog
 from footplate.runtime.memory import choose_evictions
-from footplate.runtime.modes import check_start, session_options
+from footplate.runtime.modes import check_known_mode, check_start, session_options
 from footplate.runtime.rejoining import Rejoin, find_record
 from footplate.runtime.services import Services
 from footplate.runtime.session import Session
@@ -219,6 +219,7 @@ class Hub:
         `name` is an id that the caller chose. Raises `SessionExists` if a session has it.
         """
         engine = self._engine_of(spec.engine, self._services.settings)
+        check_known_mode(engine, spec.mode)
         check_start(engine, session_options(spec, self._services.settings), self._services.environ)
         check_effort(engine, spec.effort)
         if resume is not None and resume.engine != spec.engine:

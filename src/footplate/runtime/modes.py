@@ -24,9 +24,15 @@ def check_start(engine: Engine, options: Options, environ: Mapping[str, str]) ->
         checker.check_start(options, environ)
 
 
-def check_known_mode(engine: Engine, mode: str) -> None:
-    """Raise `InvalidValue` for a mode that the engine does not have; one that names no modes may have any."""
-    modes = engine.capabilities().modes
+def check_known_mode(engine: Engine, mode: str, told: tuple[ConfigOption, ...] = ()) -> None:
+    """Raise `InvalidValue` for a mode that neither the engine nor its agent names; without any name it may be any.
+
+    `told` are the options as the session's agent told them: a newer one may have further modes.
+    """
+    if isinstance(engine, ChecksStart):
+        return  # it knows further names for its modes, and refuses all others itself
+    values = [value.value for option in told if option.category == "mode" for value in option.values]
+    modes = dict.fromkeys((*engine.capabilities().modes, *values))
     if mode and modes and mode not in modes:
         raise InvalidValue("mode", mode, f"one of {', '.join(modes)}")
 

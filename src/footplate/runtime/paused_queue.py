@@ -36,7 +36,7 @@ async def find_reason(
         return ""
     record = await read_record(services, session)
     if record is not None:
-        doubts.conversation = record.options.session_id or record.options.resume
+        doubts.started_in = record.options.session_id or record.options.resume
     return "" if doubts.can_tell(engine, options) else PERHAPS_BEGUN
 
 

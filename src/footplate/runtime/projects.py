@@ -18,6 +18,7 @@ from footplate.config.projects import ProjectSettings, alias_problem
 from footplate.config.settings import Settings
 from footplate.config.writing import change_settings
 from footplate.engines.catalog import engine_names
+from footplate.engines.commands import with_agents
 from footplate.errors import Conflict, InvalidValue, UnknownEngine, UnknownProject
 from footplate.host.environment import expand_home
 from footplate.host.git import Git
@@ -177,7 +178,7 @@ class Projects:
         )
 
     def _check(self, new: NewProject) -> None:
-        engines = engine_names(self._live.now)
+        engines = engine_names(with_agents(self._live.now, self._environ))
         problem = alias_problem(new.alias, engines)
         if problem:
             raise InvalidValue("alias", new.alias, problem)

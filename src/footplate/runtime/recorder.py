@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import msgspec
@@ -36,6 +36,9 @@ BATCH_BYTES: Final = 256 * 1024
 
 FLUSH_S: Final = 2.0
 """How long a line waits for others at most."""
+
+PIECE_BYTES: Final = 16 * 1024
+"""How much is searched for secrets before other work of the loop gets its turn."""
 
 PACE_S: Final = 0.05
 """The pause between two full batches: no agent makes the service spend more than a few percent of a core on this."""
@@ -172,7 +175,7 @@ class Recorder:
     async def _write(self, session: SessionId, chunks: list[RawLines]) -> bool:
         """Store lines of one session; False when the store refuses now and may take them later."""
         missing = self._missing.pop(session, None)
-        batch = list(map(hide_secrets, chunks))
+        batch = await self._hide(chunks)
         if missing is not None:
             seq, time = (chunks[0].seq, chunks[0].time) if chunks else (0, self._time())
             batch.insert(0, RawLines("gap", time, seq, msgspec.json.encode(missing) + b"\n"))
@@ -191,6 +194,19 @@ class Recorder:
         self._refused = False
         self._volume += sum(len(chunk.lines) for chunk in batch)
         return True
+
+    async def _hide(self, chunks: list[RawLines]) -> list[RawLines]:
+        """The lines as they may be stored. A flood of short lines must not hold up the loop."""
+        hidden: list[RawLines] = []
+        size = 0
+        for chunk in chunks:
+            for piece in split_chunk(chunk, PIECE_BYTES):
+                hidden.append(hide_secrets(piece))
+                size += len(piece.lines)
+                if size > PIECE_BYTES // 2:
+                    size = 0
+                    await asyncio.sleep(0)
+        return hidden
 
     def _note_refusal(self, problem: StoreError) -> None:
         if not self._refused:
@@ -211,6 +227,17 @@ class Recorder:
         if self._volume >= HURRY_BYTES:
             self._volume = 0
             self.on_volume()
+
+
+def split_chunk(chunk: RawLines, limit: int) -> Iterator[RawLines]:
+    """The lines of a chunk in pieces of at most `limit` bytes, or of one line that is longer."""
+    lines, start = chunk.lines, 0
+    while len(lines) - start > limit:
+        end = lines.rfind(b"\n", start, start + limit) + 1 or lines.index(b"\n", start) + 1
+        yield msgspec.structs.replace(chunk, lines=lines[start:end])
+        start = end
+    if start < len(lines):
+        yield msgspec.structs.replace(chunk, lines=lines[start:]) if start else chunk
 
 
 class SessionSink:

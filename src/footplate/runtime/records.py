@@ -49,8 +49,8 @@ class Doubts:
         self._surroundings = surroundings
         self._prompts = {each.id for each in view.queue}
         self.handed_over = view.turn is None and view.state == "running"
-        self.conversation: EngineSessionId | None = None
-        """That of the last process, where it is known although its log does not have it."""
+        self.started_in: EngineSessionId | None = None
+        """The conversation that the last process was started in; the log may not have it, or a later one."""
 
     def clear(self) -> None:
         """No agent is gone."""
@@ -59,13 +59,12 @@ class Doubts:
 
     def can_tell(self, engine: Engine, options: Options) -> bool:
         """Whether the engine's transcript says which prompts the process that is gone has begun."""
-        return isinstance(engine, CanPark) and self._given(options).resume is not None
+        return isinstance(engine, CanPark) and bool(self._conversations(options))
 
-    def _given(self, options: Options) -> Options:
-        """The options by which the conversation of that process is found."""
-        if self.conversation is not None:
-            return replace(options, resume=self.conversation, fork=False)
-        return replace(options, resume=None) if options.fork else options
+    def _conversations(self, options: Options) -> list[EngineSessionId]:
+        """Where that process may have begun with a prompt: it may have moved on to the one that the log has."""
+        candidates = (self.started_in, None if options.fork else options.resume)
+        return [conversation for conversation in dict.fromkeys(candidates) if conversation is not None]
 
     async def begun(
         self, prompt: PromptId, engine: Engine, options: Callable[[], Options], environ: Mapping[str, str]
@@ -74,10 +73,12 @@ class Doubts:
         if prompt not in self._prompts:
             return False
         self._prompts.discard(prompt)
-        given = self._given(options())
-        if given.resume is None:
-            return False
-        return await self._surroundings.blocking(was_begun, engine, given, environ, prompt)
+        given = options()
+        for conversation in self._conversations(given):
+            place = replace(given, resume=conversation, fork=False)
+            if await self._surroundings.blocking(was_begun, engine, place, environ, prompt):
+                return True
+        return False
 
 
 def lost_in_begin(view: SessionView, prompt: PromptId, turn: TurnId) -> list[Event]:

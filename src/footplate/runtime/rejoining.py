@@ -56,16 +56,12 @@ def rejoining_options(view: SessionView, record: AgentRecord) -> Options:
         commands=tuple(command for prompt in view.queue if (command := slash_command(prompt.content))),
         requests=requests,
     )
-    known = view.resume.value if view.resume is not None else None
-    if before.fork and known == before.resume:  # it has not said yet that it left the conversation it was forked from
-        known = None
+    if view.attached and view.resume is not None:  # else it has not named its conversation, and may name any
+        before = msgspec.structs.replace(before, resume=view.resume.value, session_id=None, fork=False)
     return msgspec.structs.replace(
         before,
         standing=standing,
         epoch=record.epoch + 1,
-        resume=known or before.session_id or before.resume,
-        session_id=None,
-        fork=False,
         effort=view.effort or before.effort,
         first_turn=len(view.turns) + 1,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final, ParamSpec, TypeVar
 
@@ -357,14 +357,14 @@ class Resumption:
 
     # ------------------------------------------------------------------------------------------ endings
 
-    async def end_turn(self, reason: str, *, unanswered: bool = False) -> bool:
+    async def end_turn(self, reason: str, *, unanswered: bool = False, audit: Sequence[bytes] = ()) -> bool:
         """End the open turn although no process is there; False when there is one, or no turn."""
         view = self._view()
         if self._conductor.agent is not None or view.turn is None:
             return False
         request = "unanswered" if unanswered else "withdrawn"
         await self._record(aftermath.cancelled(view))
-        await self._end(aftermath.end_turn(view, reason, stop="interrupted", request=request))  # type: ignore[arg-type]
+        await self._end(aftermath.end_turn(view, reason, stop="interrupted", request=request), audit)  # type: ignore[arg-type]
         return True
 
     async def _give_up(self, reason: str) -> None:
@@ -374,8 +374,8 @@ class Resumption:
         await self._record(aftermath.cancelled(view))
         await self._end(aftermath.end_turn(view, reason, stop="lost"))
 
-    async def _end(self, events: list[Event]) -> None:
-        await self._publish(events, durable=True)
+    async def _end(self, events: list[Event], audit: Sequence[bytes] = ()) -> None:
+        await self._publish(events, durable=True, audit=audit)
         for event in events:
             if isinstance(event, m.TurnEnded):
                 await self._conductor.turn_ended(event)
@@ -447,9 +447,9 @@ class Resumption:
             await lock.acquire()  # says who has it
         return lock
 
-    async def _publish(self, events: list[Event], *, durable: bool = False) -> None:
+    async def _publish(self, events: list[Event], *, durable: bool = False, audit: Sequence[bytes] = ()) -> None:
         with self._conductor.following(events):
-            await self._conductor.log.append(events, source="bridge", durable=durable)
+            await self._conductor.log.append(events, source="bridge", durable=durable, audit=audit)
 
 
 def _running(view: SessionView) -> frozenset[str]:

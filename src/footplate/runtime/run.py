@@ -98,6 +98,7 @@ class Run:
         self._over = asyncio.Event()
         self._commands = 0
         self._locked: set[EngineSessionId] = set()
+        self._locks = AsyncExitStack()  # freed last: an agent may write its conversation until it is gone
 
     async def interrupt(self, reason: str = "interrupted") -> None:
         """Stop the run: the agent is asked first and ended by force if it does not listen.
@@ -117,7 +118,7 @@ class Run:
     async def events(self) -> AsyncGenerator[RunEvent, None]:
         """The run. Closing the generator kills the agent's whole tree of processes and frees the lock."""
         try:
-            async with AsyncExitStack() as stack:
+            async with self._locks, AsyncExitStack() as stack:
                 async for event in self._live(stack):
                     yield event
         except (EngineError, HostError) as problem:
@@ -143,7 +144,7 @@ class Run:
         options = self._options(installed)
         known = options.session_id or (None if options.fork else options.resume)
         if known is not None:
-            async for event in self._lock(stack, known):
+            async for event in self._lock(known):
                 yield event
         if not self._stop.is_set():
             keeper = await stack.enter_async_context(Keeper.start(state_dir=data_folder(self._environ)))
@@ -152,16 +153,16 @@ class Run:
             self._runner = runner
             stack.push_async_callback(self._leave, runner)
             await self._prompt(runner, options)
-            async for event in self._watch(runner, stack):
+            async for event in self._watch(runner):
                 yield event
         for event in self._fold.finish(error=self._cut_short, resume=self._resume):
             yield event
 
-    async def _watch(self, runner: Runner, stack: AsyncExitStack) -> AsyncGenerator[RunEvent, None]:
+    async def _watch(self, runner: Runner) -> AsyncGenerator[RunEvent, None]:
         async for batch in runner.batches():
             for event in batch:
                 if isinstance(event, EngineAttached) and not self._fold.refuses(event):
-                    async for shown in self._lock(stack, event.engine_session_id, limit_s=FOLLOW_S):
+                    async for shown in self._lock(event.engine_session_id, limit_s=FOLLOW_S):
                         yield shown
                     if event.engine_session_id not in self._locked:
                         return
@@ -212,9 +213,7 @@ class Run:
             env=request.env,
         )
 
-    async def _lock(
-        self, stack: AsyncExitStack, session: EngineSessionId, *, limit_s: float | None = None
-    ) -> AsyncGenerator[RunEvent, None]:
+    async def _lock(self, session: EngineSessionId, *, limit_s: float | None = None) -> AsyncGenerator[RunEvent, None]:
         """Have a conversation for this run alone, before it is resumed and before its id is given out.
 
         While somebody else has it this waits, and says for whom, unless the run is stopped. An agent that writes it
@@ -237,7 +236,7 @@ class Run:
                 self._cut_short = f"cannot continue conversation {session}: it is in use by {held.holder}"
                 return
         self._locked.add(session)
-        stack.callback(lock.release)
+        self._locks.callback(lock.release)
 
     async def _wait_for(self, lock: SessionLock, conversation: ResumeToken) -> bool:
         """Wait for the lock, and ask for it; False when the run was stopped meanwhile."""

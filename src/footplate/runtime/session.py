@@ -26,7 +26,7 @@ from footplate.runtime.conductor import Halted, When
 from footplate.runtime.deltas import join_deltas
 from footplate.runtime.limits import Limits
 from footplate.runtime.log import Subscription
-from footplate.runtime.modes import check_start, session_options, usable_modes
+from footplate.runtime.modes import check_known_mode, check_start, session_options, usable_modes
 from footplate.runtime.records import with_token
 from footplate.runtime.recovery import BRIDGE
 from footplate.runtime.session_life import SessionLife
@@ -119,6 +119,7 @@ class Session(SessionLife):
 
     def check_mode(self, mode: str) -> None:
         """Raise `EngineRefused` or `InvalidValue` for a mode that no process of this session could start in."""
+        check_known_mode(self._engine, mode, self.view().options)
         options = session_options(msgspec.structs.replace(self.spec, mode=mode), self._services.settings)
         check_start(self._engine, options, self._services.environ)
 
@@ -160,9 +161,13 @@ class Session(SessionLife):
         await self._set(c.SetOption(key=self._key(), option=option, value=value), event)
         await self.respec(msgspec.structs.replace(self.spec, choices={**self.spec.choices, option: value}))
 
-    async def respec(self, spec: SessionSpec) -> None:
+    async def respec(self, spec: SessionSpec, principal: Principal = SERVICE) -> None:
         """Have the agent's next process be started like this."""
         await self._ready()
+        if spec.mode != self.spec.mode:
+            await self._record("session.mode", principal, {"mode": spec.mode, "before": self.spec.mode})
+        if spec.limits != self.spec.limits:
+            await self._record("session.limits", principal, msgspec.to_builtins(spec.limits))
         if spec.effort != self.spec.effort:
             check_effort(self._engine, spec.effort)
             await self._do(lambda: self._log.append([m.EffortChanged(effort=spec.effort)], source="person"))
@@ -246,10 +251,17 @@ class Session(SessionLife):
         """A living agent is asked, and says itself what holds from then on; without one the log remembers it."""
         await self._ready()
         agent = self._conductor.agent
+        if agent is None:  # one may be starting, with the options as they were: that is known in the mailbox only
+            agent = await self._do(lambda: self._remember(event))
         if agent is not None:
             await agent.ask(command)
-        elif event is not None:
-            await self._do(lambda: self._log.append([event], source="person"))
+
+    async def _remember(self, event: Event | None) -> Agent | None:
+        """Store it for the next process, unless there is one by now, which is to be asked."""
+        agent = self._conductor.agent
+        if agent is None and event is not None:
+            await self._log.append([event], source="person")
+        return agent
 
     async def _halt(self, limit: m.LimitReached, where: Halted) -> None:
         await self._allowance.halt(limit, where)

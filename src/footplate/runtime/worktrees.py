@@ -17,6 +17,7 @@ import msgspec
 from footplate.errors import GitRefused, NotFound, WorktreeInUse
 from footplate.events.ids import SessionId
 from footplate.events.model import SessionState
+from footplate.events.wording import format_age
 from footplate.host.worktrees import Tree, disk_use, last_touched, list_trees, look_at_work, processes_in, remove_tree
 from footplate.runtime.projects import Project, Projects
 from footplate.store.base import Store
@@ -189,7 +190,7 @@ def _reasons(
         found.append(f"process {process} works in it")
     over = bool(rows) and all(row.state == "closed" for row in rows)
     if not found and not over and not tree.missing and tree.touched_at > since:
-        found.append(f"used {max(0.0, time.time() - tree.touched_at) / DAY_S:.1f} days ago")
+        found.append(f"used {format_age(time.time() - tree.touched_at)} ago")
     return found
 
 

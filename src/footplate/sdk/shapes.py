@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from footplate.events.base import OptionalRaw
+from footplate.events.content import ContentBlock
 from footplate.events.ids import EngineSessionId, PromptId, RequestId, SessionId, ToolCallId, TurnId
 from footplate.events.model import ConfigOption, SessionState, WaitingFor
 from footplate.events.requests import RequestKind, RequestOption, RequestState, Suggestion
@@ -87,6 +88,7 @@ class RequestInfo(msgspec.Struct, frozen=True, kw_only=True):
     blocked_path: str = ""
     input: OptionalRaw = None
     detail: ToolDetail | None = None
+    content: tuple[ContentBlock, ...] = ()
     questions: tuple[Question, ...] = ()
     plan: str = ""
     plan_file: str = ""

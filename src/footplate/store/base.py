@@ -129,7 +129,10 @@ class AuditTrail(Protocol):
         """The last record that was written before that time."""
 
     async def cut(self, through: int, budget: int = BUDGET) -> int:
-        """Remove the oldest records, up to that number and at most `budget`; how many. The newest always stays."""
+        """Remove the oldest records, up to that number and at most `budget`; how many, 0 when none is left.
+
+        A large record may count as several. The newest always stays.
+        """
 
 
 class Projections(Protocol):
@@ -250,10 +253,10 @@ class Store(Protocol):
     async def retain(
         self, policy: RetentionPolicy, budget: int = BUDGET, *, record: Callable[[SessionRow], bytes] | None = None
     ) -> Retained:
-        """One step of retention: removes at most `budget` rows. Call again while `more`.
+        """One step of retention: removes at most `budget` rows, of which a large one may count as several.
 
-        `record` gives the audit record of a session that is removed, which is stored in the same transaction. It must
-        be pure: a store may call it in another thread.
+        Call again while `more`. `record` gives the audit record of a session that is removed, which is stored in the
+        same transaction. It must be pure: a store may call it in another thread.
         """
 
     async def delete_session(self, session: SessionId, *, audit: Sequence[bytes] = ()) -> bool:

@@ -21,6 +21,10 @@ CHECKPOINT: Final = "checkpoint"
 """The act of the record that retention leaves: records up to `through` were removed, the last had `hash`."""
 
 
+UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""What msgspec raises for bytes that are not the JSON that is expected: invalid UTF-8 is no `MsgspecError`."""
+
+
 class AuditHead(msgspec.Struct, frozen=True, kw_only=True):
     """The newest record: its number and hash. Zero records have the number 0."""
 
@@ -160,5 +164,5 @@ class ChainCheck:
 def _read(row: AuditRow) -> _Fields | None:
     try:
         return _decoder.decode(row.body)
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         return None

@@ -19,8 +19,9 @@ from footplate.events import model as m
 from footplate.runtime import hub as hub_module
 from footplate.runtime.aftermath import MAY_HAVE_RUN, NOT_RUN
 from footplate.runtime.agent import Agent
+from footplate.runtime.audit import POLICY
 from footplate.runtime.conductor import Conductor
-from footplate.runtime.desk import POLICY, Desk
+from footplate.runtime.desk import Desk
 from footplate.runtime.hub import Hub
 from footplate.runtime.log import Delivery, SessionLog, Subscription
 from footplate.runtime.records import Doubts, said_in_turn
@@ -197,7 +198,7 @@ def _acknowledged_before_stored(swap: Swap) -> None:
     "prompts that waited over a restart do not begin (7)",
     oracles=("not_quiet", "stranded", "prompt_lost"),
     faults=("crash", "stop", "retry"),
-    budget=20,
+    budget=60,
 )
 def _waiting_prompts_stay(swap: Swap) -> None:
     async def nothing(self: Any) -> None:
@@ -210,7 +211,7 @@ def _waiting_prompts_stay(swap: Swap) -> None:
     "who steers an agent that cannot be steered gets an error though the prompt is stored (N2)",
     oracles=("refused_yet_stored",),
     faults=("steer",),
-    budget=30,
+    budget=60,
 )
 def _refused_yet_stored(swap: Swap) -> None:
     def hand_over(self: Any, prompt: Any, content: Any, when: Any) -> None:
@@ -222,8 +223,8 @@ def _refused_yet_stored(swap: Swap) -> None:
 @planted(
     "the key of a prompt that was withdrawn is forgotten by a restart",
     oracles=("invariant",),
-    faults=("stop", "retry", "deaf", "slow_calls"),
-    budget=160,
+    faults=("stop", "retry", "withdraw", "slow_calls", "hang_up"),
+    budget=560,
 )
 def _withdrawn_key_forgotten(swap: Swap) -> None:
     def accepted(self: Any) -> set[str]:
@@ -295,7 +296,7 @@ def _late_rule_raises(swap: Swap) -> None:
 @planted(
     "an answer is sent to the agent before it is stored",
     oracles=("ran_unasked", "invariant", "answer_lost", "two_winners", "not_quiet"),
-    faults=("script", "slow_store", "crash", "crash_at_write", "power"),
+    faults=("slow_store", "crash", "power"),
     budget=60,
 )
 def _answer_sent_before_stored(swap: Swap) -> None:

@@ -152,7 +152,7 @@ def _acp_response_given_up(swap: Swap) -> None:
     "the outbox takes a message for shown before it is sent",
     oracles=("chat_missing",),
     faults=("chat", "alone", "bot_lost"),
-    budget=60,
+    budget=120,
 )
 def _chat_shown_before_sent(swap: Swap) -> None:
     real = Delivery.begin

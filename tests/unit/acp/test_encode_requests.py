@@ -11,6 +11,7 @@ import pytest
 from footplate.acp.encode_requests import IN_CHAT, SESSION_RULE, SKIP, Asked, Unanswered, ask, take
 from footplate.acp.encode_tools import RERUN, ToolEncoder
 from footplate.acp.profile import Profile
+from footplate.events.content import ImageBlock, OtherBlock, ResourceBlock
 from footplate.events.ids import RequestId, SessionId, ToolCallId
 from footplate.events.model import ToolStarted
 from footplate.events.requests import Allow, Choose, Decline, Deny, Reply, Request, RequestOption
@@ -65,6 +66,22 @@ def test_a_permission_carries_the_whole_call() -> None:
     assert call["rawInput"] == {"command": "touch f"}
     assert call["content"][0]["content"]["text"] == "Makes f"
     assert [each["kind"] for each in params["options"]] == ["allow_once", "allow_always", "reject_once"]
+
+
+def test_links_and_unknown_content_are_words_and_a_picture_is_itself() -> None:
+    content = (
+        ResourceBlock(uri="file:///etc/shadow", name="notes\u202e.txt"),
+        ImageBlock(media_type="image/png", data="AAAA"),
+        OtherBlock(kind="_odd", raw=msgspec.Raw(b'{"n":1}')),
+    )
+    _, params = put(msgspec.structs.replace(permission(ALLOW), content=content))
+    shown = [each["content"] for each in params["toolCall"]["content"]]
+    assert [each["type"] for each in shown] == ["image", "text", "text", "text"]
+    assert shown[0]["data"] == "AAAA"
+    texts = "\n".join(each["text"] for each in shown[1:])
+    assert [
+        words for words in ("notes⟨U+202E⟩.txt\nfile:///etc/shadow", "image/png\n3 B", '"n": 1') if words not in texts
+    ] == []
 
 
 def test_there_is_an_always_even_where_the_engine_has_none() -> None:

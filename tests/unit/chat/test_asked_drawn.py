@@ -8,8 +8,9 @@ import pytest
 from footplate.chat.drawing.asking import MOST_TEXT, Asked, draw_request, is_long_plan
 from footplate.chat.drawing.rich import TEXT_LIMIT, units
 from footplate.chat.reading.presses import Sealer
+from footplate.events.content import ImageBlock, ResourceBlock
 from footplate.events.ids import RequestId
-from footplate.events.requests import Allow, Deny, Request, Suggestion
+from footplate.events.requests import Allow, Deny, Request, RequestOption, Suggestion
 from footplate.events.tools import Choice, CommandDetail, FileChange, FileChangeDetail, McpDetail, Question, ToolDetail
 from footplate.events.view import RequestView
 
@@ -141,6 +142,21 @@ def test_what_a_lasting_button_allows_stands_in_full_in_the_message() -> None:
     content = draw_request(Asked(view=RequestView(request=request, opened_at=0)), SEALER)
     assert f"Always: {label}" in content.text
     assert any(button.text.endswith("…") for row in content.keyboard for button in row)
+
+
+def test_what_the_agents_own_always_allows_stands_in_the_message() -> None:
+    label = "Yes, and always: commands that begin with npm run build -- --config production.config.js"
+    request = _asked(options=(RequestOption(id="amend", label=label, kind="allow_always"),))
+    assert f"Always: {label}" in _draw(request)
+
+
+def test_links_are_shown_and_a_picture_that_is_not_is_named() -> None:
+    link = ResourceBlock(uri="file:///etc/shadow", name="notes\u202e.txt")
+    text = _draw(_asked(content=(link, ImageBlock(media_type="image/png", data="AAAA"))))
+    assert "link:\nnotes⟨U+202E⟩.txt\nfile:///etc/shadow" in text
+    assert "picture:\nimage/png\n3 B" in text
+    assert "⚠ a picture is not shown here; see it: on the web page" in text
+    assert "a picture is not shown" not in _draw(_asked(content=(link,)))
 
 
 @pytest.mark.parametrize("length", range(MOST_TEXT - 400, MOST_TEXT + 100, 100))

@@ -80,7 +80,7 @@ def test_json_is_json(block: Block) -> None:
 def test_settings_can_be_read(block: Block) -> None:
     if "project" in tomllib.loads(block.code):
         return  # of a package, not ours
-    check_sections(check_text(Path(block.where), block.code))
+    check_sections(check_text(Path(block.where), block.code), {})
 
 
 def _commands() -> Iterator[tuple[str, list[str]]]:

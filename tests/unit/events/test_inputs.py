@@ -51,6 +51,18 @@ def test_the_page_has_the_same_parts(tmp_path: Path) -> None:
         assert theirs == {**_told(case), "text": split_input(_request(**case["request"])).text}, case["name"]
 
 
+@pytest.mark.parametrize("field", ["input", "detail", "description", "reason", "blocked_path", "content", "options"])
+def test_the_page_gives_one_answer_only_to_requests_that_show_the_same(tmp_path: Path, field: str) -> None:
+    program = bundle_function(
+        "same", 'import { sameAsked } from "../src/ui/requests/asked";', "sameAsked(...given)", tmp_path
+    )
+    one = {"id": "r1", "kind": "permission", "title": "Send", field: "one"}
+    assert call_page(program, [[one, {**one, "id": "r2"}], [one, {**one, "id": "r2", field: "another"}]]) == [
+        True,
+        False,
+    ]
+
+
 def test_an_input_that_cannot_be_read_is_shown_as_it_is() -> None:
     broken = Request(id=RequestId("r"), kind="permission", title="x", input=msgspec.Raw(b'{"a": '))
     assert [(field.name, field.text) for field in split_input(broken).fields] == [("input", '{"a": ')]

@@ -51,7 +51,7 @@ def test_descriptors_stay_with_their_message_and_are_not_inherited(pair: Pair) -
     pair[0].send({"n": 1}, first)
     pair[0].send({"n": 2})
     pair[0].send({"n": 3}, second)
-    frames = pair[1].receive()
+    frames = list(pair[1].receive())
     assert [len(fds) for _, fds in frames] == [0, 2, 0, 2]
     received = [fd for _, fds in frames for fd in fds]
     assert [os.fstat(fd).st_ino for fd in received] == inodes
@@ -63,7 +63,7 @@ def test_a_descriptor_in_a_frame_of_many_writes_comes_with_it(pair: Pair) -> Non
     pair[0].send({"text": "x" * 1_000_000}, [os.open("/dev/null", os.O_RDONLY)])
     frames: list[tuple[bytes, list[int]]] = []
     while not frames:
-        frames = pair[1].receive()
+        frames = list(pair[1].receive())
         pair[0].flush()
     [(_, fds)] = frames
     assert len(fds) == 1

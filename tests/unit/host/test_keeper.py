@@ -91,6 +91,11 @@ def resident_kilobytes(pid: int) -> int:
     return int(Path(f"/proc/{pid}/status").read_text().partition("VmRSS:")[2].split()[0])
 
 
+def peak_kilobytes(pid: int) -> int:
+    """The most memory that the process has had at once."""
+    return int(Path(f"/proc/{pid}/status").read_text().partition("VmHWM:")[2].split()[0])
+
+
 async def test_the_keeper_stays_small_with_twenty_agents(keeper: Keeper, run: Run) -> None:
     await asyncio.gather(*(run("exec sleep 300") for _ in range(20)))
     assert resident_kilobytes(keeper.pid) < 15_000

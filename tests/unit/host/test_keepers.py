@@ -26,7 +26,7 @@ from footplate.host.sweep import collect_leftovers, name_of, read_records
 from footplate.host.table import look
 
 from .conftest import ENV, SOURCE, RunService, Until
-from .test_keeper import facts_of, resident_kilobytes
+from .test_keeper import facts_of, peak_kilobytes, resident_kilobytes
 
 GRACE_S = 120.0
 
@@ -592,9 +592,28 @@ async def test_fifty_agents_cost_no_memory_neither_attached_nor_drained(
     spools = data / "keepers" / keeper.marker
     out = sum(len(str(number)) + 1 for number in range(1, 50_001))
     await until(lambda: [f.stat().st_size for f in spools.glob("*.out")] == [out] * 50, deadline=60)
-    assert resident_kilobytes(pid) < 15_000
+    assert peak_kilobytes(pid) < 15_000
     keepers = await Keepers.open(data, grace_s=GRACE_S)
     assert [held.agent.spooled for held in await keepers.held()] == [out] * 50
+    await keepers.close()
+
+
+async def test_unread_output_that_a_service_gives_back_costs_the_keeper_no_memory(
+    data: Path, tmp_path: Path, until: Until
+) -> None:
+    keepers = await Keepers.open(data, grace_s=GRACE_S)
+    keeper = keepers.current
+    assert keeper is not None
+    pid, size = keeper.pid, 2_000_000
+    (tmp_path / "written").mkdir()
+    script = f"yes | head -c {size}; : >{tmp_path}/written/$$; exec sleep 300"
+    await asyncio.gather(*(keepers.spawn(kept(script)) for _ in range(10)))
+    await until(lambda: len(list((tmp_path / "written").iterdir())) == 10, deadline=60)
+    await keepers.leave()
+    spools = data / "keepers" / keeper.marker
+    await until(lambda: [f.stat().st_size for f in spools.glob("*.out")] == [size] * 10, deadline=60)
+    assert peak_kilobytes(pid) < 15_000
+    keepers = await Keepers.open(data, grace_s=GRACE_S)
     await keepers.close()
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from footplate.host.lines import BadLine, Block, LineSplitter, Oversize, decode_block
+from footplate.host.lines import BadLine, Block, LineSplitter, Oversize, decode_block, read_head
 
 ANYTHING: msgspec.json.Decoder[object] = msgspec.json.Decoder(object)
 
@@ -150,6 +150,39 @@ def test_what_is_not_one_value_is_a_bad_line(line: bytes) -> None:
     assert isinstance(frame, BadLine)
     assert frame.raw == line
     assert frame.reason
+
+
+def test_a_line_that_is_not_utf_8_is_a_bad_line_also_where_the_decoder_leaves_the_bytes_alone() -> None:
+    raw: msgspec.json.Decoder[msgspec.Raw] = msgspec.json.Decoder(msgspec.Raw)
+    [bad, good] = decode_block(raw, b'{"x":"\xff"}\n{"x":"\xc3\xa4"}\n')
+    assert isinstance(bad, BadLine)
+    assert not isinstance(good, BadLine)
+    assert bytes(good) == b'{"x":"\xc3\xa4"}'
+
+
+DEEP = b"[" * 100_000
+
+
+@pytest.mark.parametrize(
+    ("line", "head"),
+    [
+        (b'{"id":5,"method":"m","params":' + DEEP, {"id": b"5", "method": b'"m"', "params": b""}),
+        (b' {"id" : "a\\"b" , "x":{"id":7}}', {"id": b'"a\\"b"', "x": b""}),
+        (b'{"id":5,"result":"\\ud800"}', {"id": b"5", "result": b'"\\ud800"'}),
+        (b'{"params":{"id":5},"id":6}', {"params": b""}),
+        (b'{"id":5,"id":6}', {"id": b"5"}),
+        (b'{"id":', {"id": b""}),
+        (b'{"text":"' + b"x" * 10_000, {"text": b""}),
+        (b'say "id":5', {}),
+        (b'[{"id":5}]', {}),
+        (b"{}", {}),
+        (b"", {}),
+    ],
+)
+def test_the_head_of_a_line_that_cannot_be_decoded_is_read_up_to_the_first_nested_value(
+    line: bytes, head: dict[str, bytes]
+) -> None:
+    assert read_head(line) == head
 
 
 def test_a_value_broken_over_two_lines_is_two_bad_lines() -> None:

@@ -133,3 +133,18 @@ def test_any_key_makes_a_plain_file_name(key: str) -> None:
     assert len(name) < 100
     assert name.endswith(".lock")
     assert not name.startswith(".")
+
+
+async def test_what_is_held_goes_to_the_lock_whose_file_it_is(tmp_path: Path) -> None:
+    await (taken := SessionLock(tmp_path, "announced")).acquire()
+    expected, announced = SessionLock(tmp_path, "chosen"), SessionLock(tmp_path, "announced", what="the next service")
+    expected.adopt(os.dup(taken.fd))
+    taken.leave()
+    assert not expected.give_to(SessionLock(tmp_path, "chosen"))
+    assert expected.give_to(announced)
+    assert (expected.held, announced.held) == (False, True)
+    with pytest.raises(LockHeld, match="the next service"):
+        await SessionLock(tmp_path, "announced").acquire()
+    announced.release()
+    await (free := SessionLock(tmp_path, "announced")).acquire()
+    free.release()

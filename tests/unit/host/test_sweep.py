@@ -6,13 +6,14 @@ import json
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from footplate.host.process import Keeper, Spawn
-from footplate.host.sweep import Swept, read_records, sweep_leftovers, sweep_marked
+from footplate.host.sweep import Swept, name_of, read_records, sweep_leftovers, sweep_marked
 from footplate.host.table import Sweep, Table, kill_exactly, look, marker_of, start_time
 
 from .conftest import ENV, Run, RunService, Until
@@ -22,6 +23,9 @@ from .test_keeper import SERVICE, pids_of, started
 @pytest.fixture
 def sleeper(token: str) -> Iterator[subprocess.Popen[bytes]]:
     with subprocess.Popen(["sleep", "300"], env={**ENV, "FOOTPLATE_RUN": token}) as process:
+        deadline = time.monotonic() + 10
+        while marker_of(process.pid) != token:  # the environment is empty while the program is being executed
+            assert time.monotonic() < deadline
         yield process
         process.kill()
 
@@ -114,8 +118,7 @@ async def test_what_a_killed_keeper_left_is_swept_at_the_next_start(
     os.kill(service.pid, signal.SIGSTOP)
     os.kill(keeper, signal.SIGKILL)
     service.kill()
-    await until(lambda: gone(agent))
-    assert not gone(child)
+    await until(lambda: gone(agent) and name_of(child) == "sleep 300")
     [swept] = sweep_leftovers(tmp_path)
     assert (swept.pids, swept.survivors) == ((child,), ())
     await until(lambda: gone(child))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 import pytest
 
@@ -26,6 +28,9 @@ from footplate.interfaces.cli.chat.asking import (
     Step,
     request_lines,
 )
+from footplate.interfaces.cli.chat.elsewhere import edit_text
+from footplate.interfaces.cli.chat.text import Line
+from footplate.interfaces.cli.lines import visible
 
 RAW = msgspec.Raw(b'{"command":"touch x\\ntouch y"}')
 RULES = (
@@ -104,6 +109,51 @@ def test_the_input_goes_to_an_editor_and_comes_back_changed() -> None:
     assert isinstance(dialogue.edited("not json"), Stay)
     assert isinstance(dialogue.edited("[1]"), Stay)
     assert dialogue.edited('{"command": "ls"}') == Give(Allow(updated_input=msgspec.Raw(b'{"command":"ls"}')))
+
+
+@pytest.mark.parametrize("means", [None, Allow()], ids=["ids alone", "answers in full"])
+def test_editing_is_offered_where_the_agent_takes_a_changed_input(means: Allow | None) -> None:
+    option = RequestOption(id="yes", label="Yes", kind="allow_once", means=means)
+    dialogue = Dialogue(msgspec.structs.replace(PERMISSION, options=(option,)))
+    assert ("e edit" in dialogue.hint()) == (means is not None)
+    assert isinstance(dialogue.press("e"), EditInput) == (means is not None)
+    assert isinstance(dialogue.read('e {"command":"ls"}'), Give) == (means is not None)
+
+
+def test_what_always_means_for_the_agent_is_shown_before_it_is_chosen() -> None:
+    options = (
+        RequestOption(id="amend", label="Yes, and always: commands that begin with rm \u202e", kind="allow_always"),
+    )
+    request = msgspec.structs.replace(PERMISSION, suggestions=(), options=options)
+    shown = [line.text for line in request_lines(request)]
+    assert "a is, for the agent: Yes, and always: commands that begin with rm ⟨U+202E⟩" in shown
+
+
+SPACED = "printf 'a  b\tc\n\n\"d\\n\"\u00a0\u202e\u3000\U000e0041'  >made \r\n"
+
+
+def test_a_line_to_edit_reads_back_as_the_exact_input() -> None:
+    given = {"command": SPACED, "b  c": [1.5, 12345678901234567890123, None, "  "]}
+    dialogue = Dialogue(msgspec.structs.replace(PERMISSION, input=msgspec.Raw(msgspec.json.encode(given))))
+    step = dialogue.press("e")
+    assert isinstance(step, EditInput)
+    assert visible(step.line) == step.line
+    assert "\n" not in step.line
+    assert isinstance(dialogue.read(f"e {step.line}"), Stay), "unchanged"
+    changed = dialogue.read(f"e {step.line.replace('>made', '>done')}")
+    assert isinstance(changed, Give)
+    assert isinstance(changed.answer, Allow)
+    assert changed.answer.updated_input is not None
+    assert msgspec.json.decode(changed.answer.updated_input) == given | {"command": SPACED.replace(">made", ">done")}
+
+
+async def test_a_text_that_the_editor_wrote_in_another_encoding_is_not_sent(tmp_path: Path) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\nprintf \'{"command": "\\351"}\' > "$1"\n')
+    editor.chmod(0o755)
+    edited = await edit_text("{}", {"EDITOR": str(editor)})
+    assert isinstance(edited, Line)
+    assert "not UTF-8" in edited.text
 
 
 @pytest.mark.parametrize(

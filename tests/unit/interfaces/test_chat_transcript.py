@@ -298,8 +298,10 @@ def test_the_state_is_what_the_protocol_says(changes: dict[str, object], words: 
 
 def test_usage_in_full_names_limits() -> None:
     limit = LimitView(kind="usage", name="5h", status="warning", at=0.0, text="80 %")
-    assert usage_lines(msgspec.structs.replace(VIEW, limits=(limit,)))[2:] == [
-        "context 50000 of 200000 tokens",
+    used = Totals(input_tokens=1_234, output_tokens=56, cache_read_tokens=1_500_000)
+    assert usage_lines(msgspec.structs.replace(VIEW, usage=used, limits=(limit,)))[1:] == [
+        "tokens in 1.2k · out 56 · cache 1.5M read, 0 written",
+        "context 50k of 200k tokens",
         "limit 5h: warning 80 %",
     ]
 

@@ -101,6 +101,12 @@ def test_the_file_is_checked(file: Path) -> None:
     assert json.loads(_run("path", "--json").output) == {"path": str(file), "exists": True}
 
 
+def test_the_section_of_an_agent_of_the_catalog_can_be_set(file: Path) -> None:
+    _run("set", "engines.copilot.sandbox", "bwrap")
+    assert _run("check").output == f"{file}: fine\n"
+    assert "there is no engine of that name" in _run("set", "engines.copilott.sandbox", "bwrap", code=2).output
+
+
 def test_an_edited_file_takes_its_place_only_when_it_can_be_used(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,6 +38,7 @@ from footplate.interfaces.http.guard import Doors
 from footplate.interfaces.http.serving import bind, listen
 from footplate.runtime import link_wire as w
 from footplate.runtime.access import Access
+from footplate.runtime.audit import account_name
 from footplate.runtime.backend import ChatBackend, HubBackend
 from footplate.runtime.link import link_server
 from footplate.runtime.link_client import LinkBackend
@@ -179,7 +180,7 @@ async def test_the_first_answer_wins_and_the_second_is_told_who_was_first(
     (refused,) = [each for each in outcomes if each is not None]
     assert isinstance(refused, AlreadyAnswered)
     first = "ada" if outcomes[0] is None else "bob"
-    signed = "operator" if first == "ada" and isinstance(backend, RemoteBackend) else first
+    signed = "operator" if first == "ada" and isinstance(backend, RemoteBackend) else account_name()
     assert (refused.by, refused.surface) == (signed, f"chat of {first}")
     assert f"by {signed} from chat of {first}" in str(refused)
     events = await _until(hub, session, m.TurnEnded)

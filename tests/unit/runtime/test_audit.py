@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+import threading
 from pathlib import Path
 
 import msgspec
@@ -16,9 +17,10 @@ from footplate.events.ids import RequestId, RuleId, SessionId
 from footplate.events.requests import Allow, Choose, Deny, Request, RequestOption, Suggestion
 from footplate.events.rules import SessionRule
 from footplate.events.tools import FileChange, FileChangeDetail
+from footplate.runtime import audit_head
 from footplate.runtime.access import OPEN, Access, Grant, TokenRequest
 from footplate.runtime.audit import DAY_S, Audit, Principal
-from footplate.runtime.audit_head import HEAD_FILE, keep_head, read_heads
+from footplate.runtime.audit_head import HEAD_FILE, keep_head, read_heads, write_head
 from footplate.runtime.audit_settings import audit_settings, changed_keys
 from footplate.runtime.logins import FAILED_S, Logins
 from footplate.runtime.services import Services
@@ -118,6 +120,9 @@ def test_a_denial_a_choice_and_a_plan_are_recorded_as_what_they_are(machine: Mac
     options = (RequestOption(id="o1", label="Always allow rm"),)
     chosen = read(machine.audit.answer(SESSION, request(options=options), Choose(option="o1"), ADA))
     assert (chosen["answer"], chosen["chosen"]) == ({"type": "choose", "option": "o1"}, "Always allow rm")
+    options = (RequestOption(id="o2", label="Yes, and always: commands that begin with rm", kind="allow_always"),)
+    always = read(machine.audit.answer(SESSION, request(options=options), Allow(scope="always"), ADA))
+    assert always["chosen"] == "Yes, and always: commands that begin with rm"
     plan = read(machine.audit.answer(SESSION, request(kind="plan", input=None, plan="first, second"), Allow(), ADA))
     assert (plan["plan"], "input" in plan) == ("first, second", False)
 
@@ -249,7 +254,41 @@ async def test_a_service_that_finds_a_cut_log_says_so_and_keeps_what_was_noted(
     assert found == ["the end is cut off: record 5 was written, and the newest is 2"]
 
 
-@pytest.mark.parametrize("text", ["{", '{"number": "5"}', "\udcff"])
+async def test_a_slow_write_is_not_the_last_one_when_the_service_stops(
+    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began, wrote_second = threading.Event(), threading.Event()
+
+    def write_slowly(data: Path, head: AuditHead) -> None:
+        if head.number == 1:
+            began.set()
+            wrote_second.wait(0.5)  # which must not come before this one is done
+        write_head(data, head)
+        if head.number == 2:
+            wrote_second.set()
+
+    monkeypatch.setattr(audit_head, "write_head", write_slowly)
+    async with keep_head(machine.store.audit, tmp_path, machine.clock):
+        await machine.audit.record("login", ADA)
+        assert await asyncio.to_thread(began.wait, 10)
+        await machine.audit.record("login", ADA)
+    assert wrote_second.is_set()
+    await asyncio.get_running_loop().shutdown_default_executor()
+    assert read_heads(tmp_path) == {tmp_path / HEAD_FILE: await machine.store.audit.head()}
+
+
+async def test_a_record_that_is_older_than_the_noted_one_is_not_noted(machine: Machine, tmp_path: Path) -> None:
+    for _ in range(3):
+        await machine.audit.record("login", ADA)
+    noted = await machine.store.audit.head()
+    write_head(tmp_path, noted)
+    async with keep_head(machine.store.audit, tmp_path, machine.clock):
+        del machine.store.audit._rows[1:]  # as somebody who changes the file may do
+    assert read_heads(tmp_path) == {tmp_path / HEAD_FILE: noted}
+    assert await machine.verify(noted) == ["the end is cut off: record 3 was written, and the newest is 1"]
+
+
+@pytest.mark.parametrize("text", ["{", '{"number": "5"}', "\udcff", '{"number": 5, "hash": "\udcff"}'])
 async def test_a_damaged_file_is_reported_and_kept(
     machine: Machine, tmp_path: Path, caplog: pytest.LogCaptureFixture, text: str
 ) -> None:

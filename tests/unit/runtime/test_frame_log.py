@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from footplate.runtime.frame_log import frame_type, log_errors, log_frames
+from footplate.runtime.frame_log import STDERR_LINES, frame_type, log_errors, log_frames
 
 
 @pytest.mark.parametrize(
@@ -78,3 +78,13 @@ def test_lines_of_stderr_are_logged_with_their_session_and_without_secrets(caplo
         ("s1", "MCP server: Authorization: ***"),
         ("s1", "second line"),
     ]
+
+
+def test_of_a_flood_of_stderr_the_first_lines_are_logged_and_how_many_follow(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG, logger="footplate.frames")
+    log_errors("s1", b"".join(b"%d\n" % number for number in range(1_000)))
+    *lines, rest = [record.fields for record in caplog.records]  # type: ignore[attr-defined]
+    assert [line["line"] for line in lines] == [str(number) for number in range(STDERR_LINES)]
+    assert rest == {"session": "s1", "lines": 1_000 - STDERR_LINES}

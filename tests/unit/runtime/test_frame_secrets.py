@@ -107,6 +107,34 @@ def test_lines_that_cannot_be_decoded_and_lines_of_stderr_are_redacted_as_text()
 
 
 @pytest.mark.parametrize(
+    ("line", "hidden"),
+    [
+        (b"GET /x?access_token=S1", b"GET /x?access_token=***"),
+        (b"API_KEY=S1", b"API_KEY=***"),
+        (b"my secret=S1", b"my secret=***"),
+        (b"PASSWORD: S1", b"PASSWORD: ***"),
+        (b"Proxy-Authorization: Basic S1", b"Proxy-Authorization: ***"),
+        (b"set-cookie: S1", b"set-cookie: ***"),
+        (b"use sk-ant-S1S1S1S1", b"use sk-ant-***"),
+        (b"use fp_S1S1S1S1", b"use fp_***"),
+        (b"bot123456:S1S1S1S1S1S1S1S1S1 began", b"bot123456:*** began"),
+        (b"ftp://me:S1@host", b"ftp://***@host"),
+    ],
+)
+def test_a_secret_among_lines_of_stderr_is_hidden_and_its_neighbours_stay(line: bytes, hidden: bytes) -> None:
+    around = b"ab \xff\xfe\n%s\nnext line\n"
+    errors = RawLines("err", 1.0, 1, around % line)
+    assert hide_secrets(errors).lines == around % hidden
+
+
+@pytest.mark.parametrize("line", [b"Authorization:", b"password =", b"Authorization: Bearer", b"token", b"no secret"])
+def test_a_line_of_stderr_without_a_value_leaves_the_next_one_alone(line: bytes) -> None:
+    for newline in (b"\n", b"\r\n"):
+        stored_lines = hide_secrets(RawLines("err", 1.0, 1, line + newline + b"next line" + newline)).lines
+        assert stored_lines == line.replace(b"Bearer", b"***") + newline + b"next line" + newline
+
+
+@pytest.mark.parametrize(
     ("direction", "line"),
     [
         # Codex has the headers of a server under another name than the others.

@@ -76,6 +76,8 @@ def test_a_call_that_leaves_the_engine_s_sandbox_is_another_call() -> None:
     (rule,) = _granted(_asked(command="ls"), Allow(scope="exact"))
     assert not allows(rule, _asked(command="ls", dangerouslyDisableSandbox=True))
     assert not allows(rule, _asked(command="ls", dangerouslyDisableSandbox="who knows"))
+    assert not allows(rule, _asked(command="ls", networkApprovalContext={"host": "evil.test", "protocol": "https"}))
+    assert not allows(rule, _asked(command="ls", additionalPermissions={"network": {"enabled": True}}))
 
 
 def test_a_proposed_rule_is_held_by_the_engine() -> None:

@@ -12,6 +12,7 @@ from footplate.events import model as m
 from footplate.events.ids import RuleId
 from footplate.events.requests import Allow, Choose, Decline, Reply
 from footplate.events.rules import SessionRule
+from footplate.runtime.audit import Principal
 from footplate.runtime.hub import Hub
 from footplate.runtime.limit_requests import GO_ON
 from footplate.runtime.limits import Limits
@@ -101,9 +102,23 @@ async def test_at_a_limit_that_asks_somebody_lets_it_go_on(hub: Hub, services: S
     assert session.spec.limits.turns == 2
     with pytest.raises(AlreadyAnswered, match="ada"):
         await session.answer(asked, Decline(), by="bob", surface="t")
-    assert len(await services.store.audit.read()) == 1
+    records = [msgspec.json.decode(row.body) for row in await services.store.audit.read()]
+    assert [(record["act"], record["by"]) for record in records] == [("session.limits", "ada"), ("answer", "ada")]
+    assert records[0]["detail"]["turns"] == 2
     await until_idle(session)
     await _sound(session)
+
+
+async def test_who_opens_a_session_again_with_another_mode_or_limits_is_in_the_log(
+    hub: Hub, services: Services, tmp_path: Path
+) -> None:
+    session = await _open(hub, tmp_path, turns=1)
+    spec = msgspec.structs.replace(session.spec, mode="plan", limits=Limits(turns=9), model="other")
+    for _ in range(2):
+        await session.respec(spec, Principal(by="ada", surface="acp"))
+    records = [msgspec.json.decode(row.body) for row in await services.store.audit.read()]
+    assert [(record["act"], record["by"]) for record in records] == [("session.mode", "ada"), ("session.limits", "ada")]
+    assert (records[0]["detail"]["mode"], records[1]["detail"]["turns"]) == ("plan", 9)
 
 
 async def test_a_no_stops_it_until_something_new_is_asked_for(hub: Hub, tmp_path: Path) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import time
 from pathlib import Path
 
 import pytest
 
 from footplate.config.settings import load_settings
+from footplate.engines.commands import with_agents
 from footplate.errors import Conflict, InvalidValue, UnknownEngine, UnknownProject, WorktreeInUse
 from footplate.events.ids import SessionId
 from footplate.events.model import SessionState
@@ -71,6 +73,18 @@ def test_a_project_that_cannot_be_is_told(tmp_path: Path, projects: Projects) ->
         projects.add(NewProject(alias="other", path=str(tmp_path), default_engine="nobody"))
 
 
+def test_a_project_may_be_of_an_agent_of_the_catalog_also_after_the_settings_were_read_again(
+    tmp_path: Path, git: Git
+) -> None:
+    environ = closed(tmp_path)
+    projects = Projects(with_agents(load_settings(environ), environ), environ)
+    for alias in ("first", "second"):
+        made = projects.add(NewProject(alias=alias, path=git.folder, default_engine="copilot"))
+        assert made.default_engine == "copilot"
+        with pytest.raises(InvalidValue, match="is a word of"):
+            projects.add(NewProject(alias="copilot", path=git.folder))
+
+
 async def test_a_session_works_in_the_checkout_or_in_the_worktree_of_its_branch(projects: Projects, git: Git) -> None:
     here = await projects.place("SHOP")
     assert (here.cwd, here.engine, here.made) == (git.folder, "mock", False)
@@ -92,13 +106,13 @@ async def test_a_worktree_is_kept_as_long_as_something_needs_it(projects: Projec
         (tree,) = await worktrees.list(rows, days=days)
         return tree.kept
 
-    assert (await kept())[0].startswith("used 0.0 days ago")
+    assert re.fullmatch(r"used \d+s ago", (await kept())[0])
     assert await kept(_row(path, "closed")) == (), "its session is over"
     assert await kept(_row(f"{path}/src", "running")) == ("session S1 is running",)
     assert await kept(_row(path, "waiting"), days=0.0) == ("session S1 is waiting",)
     _age(path, git, 30)
     assert await kept() == ()
-    assert (await kept(_row(path, "idle", ago_s=86_400)))[0].startswith("used 1.0 days ago")
+    assert (await kept(_row(path, "idle", ago_s=86_400)))[0] == "used 1d ago"
     git.run("worktree", "lock", "--reason", "on a stick", path)
     assert await kept() == ("locked: on a stick",)
     git.run("worktree", "unlock", path)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import time
 from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -17,7 +19,9 @@ from footplate.runtime.line_tap import Sink
 from footplate.runtime.log import SessionLog
 from footplate.runtime.recorder import Recorder
 from footplate.runtime.surroundings import Surroundings
+from footplate.store.base import Store
 from footplate.store.memory import MemoryStore
+from footplate.store.sqlite import SqliteStore
 from footplate.store.values import Frame, FrameQuery, RawLines
 from tests.unit.runtime.gates import Gate
 
@@ -55,7 +59,7 @@ async def recorder(store: FrameStore, monkeypatch: pytest.MonkeyPatch) -> AsyncI
     await made.close()
 
 
-def sink_of(recorder: Recorder, store: MemoryStore, session: SessionId) -> Sink:
+def sink_of(recorder: Recorder, store: Store, session: SessionId) -> Sink:
     sink = recorder.sink(SessionLog(store, session, SessionReducer(), Surroundings()))
     assert sink is not None
     return sink
@@ -176,6 +180,30 @@ async def test_secrets_are_hidden_before_a_line_is_stored(recorder: Recorder, st
     await recorder.close()
     (frame,) = await read(store, S1)
     assert frame.raw == b'{"mcpServers":{"a":{"headers":{"Authorization":"***"}}}}'
+
+
+@pytest.mark.parametrize("line", [b"\n", b"x\n", b"token\n", b"an error of foo.py:12\n"])
+async def test_a_flood_of_short_lines_does_not_hold_up_the_loop(
+    tmp_path: Path, line: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorders, "CLOSE_S", 60.0)
+    count = 240 * 1024 // len(line)
+    async with await SqliteStore.open(tmp_path) as store:
+        await store.claim(S1)
+        recorder = Recorder(store, Surroundings())
+        sink = sink_of(recorder, store, S1)
+        sink.record("err", b'{"result":1}\n' + line * count)
+        sink.record("in", b'{"result":1}\n' + line * count)
+        closing = asyncio.ensure_future(recorder.close())
+        longest = 0.0
+        while not closing.done():
+            begun = time.thread_time()
+            await asyncio.sleep(0)
+            longest = max(longest, time.thread_time() - begun)
+        page = await store.read_frames(S1, FrameQuery(limit=2, after=count))
+    assert longest < 0.1
+    assert page.last == 2 * (count + 1)
+    assert [(frame.direction, frame.raw) for frame in page.frames] == [("err", line[:-1]), ("in", b'{"result":1}')]
 
 
 async def test_much_volume_is_reported_to_retention(

@@ -14,11 +14,14 @@ from footplate.engines.claude.prompts import prompt_uuid
 from footplate.engines.mock.engine import MockEngine
 from footplate.events import model as m
 from footplate.events.base import ResumeToken
+from footplate.events.content import TextBlock
 from footplate.events.ids import EngineSessionId, PromptId, ToolCallId, TurnId
-from footplate.events.view import SessionView, ToolItem
-from footplate.runtime.records import FORGOTTEN, begin_anew, is_missing, was_begun, with_token
+from footplate.events.view import QueuedPrompt, SessionView, ToolItem
+from footplate.runtime.records import FORGOTTEN, Doubts, begin_anew, is_missing, was_begun, with_token
+from footplate.runtime.surroundings import Surroundings
 
 ID = EngineSessionId("6e0b8f5e-5b5e-4d6c-9d0c-2f6f7b8a9c1d")
+CLEARED = EngineSessionId("7e0b8f5e-5b5e-4d6c-9d0c-2f6f7b8a9c1d")
 TOKEN = ResumeToken(engine="claude", value=ID)
 ATTACHED = SessionView(version="2.1.325", resume=TOKEN)
 
@@ -47,13 +50,16 @@ def test_what_was_never_attached_or_is_forked_or_begins_is_left_to_the_engine(tm
     assert not is_missing(MockEngine(), ATTACHED, options, home)
 
 
+def _write_prompt(folder: Path, conversation: EngineSessionId, prompt: PromptId) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    entry = {"type": "user", "uuid": prompt_uuid(prompt), "message": {"role": "user", "content": "hi"}}
+    (folder / f"{conversation}.jsonl").write_bytes(msgspec.json.encode(entry) + b"\n")
+
+
 def test_a_prompt_that_the_file_has_was_begun(tmp_path: Path, options: Options) -> None:
     home, prompt = {"HOME": str(tmp_path)}, PromptId("p1")
     assert not was_begun(ClaudeEngine(), options, home, prompt)
-    folder = tmp_path / ".claude" / "projects" / "any"
-    folder.mkdir(parents=True)
-    entry = {"type": "user", "uuid": prompt_uuid(prompt), "message": {"role": "user", "content": "hi"}}
-    (folder / f"{ID}.jsonl").write_bytes(msgspec.json.encode(entry) + b"\n")
+    _write_prompt(tmp_path / ".claude" / "projects" / "any", ID, prompt)
     assert was_begun(ClaudeEngine(), options, home, prompt)
     assert not was_begun(ClaudeEngine(), options, home, PromptId("p2"))
     assert not was_begun(ClaudeEngine(), replace(options, resume=None), home, prompt)
@@ -72,3 +78,16 @@ def test_a_turn_that_fails_before_the_conversation_is_there_still_names_it() -> 
     ended = m.TurnEnded(turn=TurnId("t"), ok=False, error="no")
     assert with_token(ended, ATTACHED) == replace(ended, resume=TOKEN)
     assert with_token(ended, SessionView(resume=TOKEN)) == ended
+
+
+@pytest.mark.parametrize("begun_in", [ID, CLEARED])
+async def test_a_prompt_is_looked_for_where_the_process_started_and_where_it_moved_to(
+    tmp_path: Path, options: Options, begun_in: EngineSessionId
+) -> None:
+    """After `/clear` the record of the process names the conversation that it was started in, the log the new one."""
+    home, prompt = {"HOME": str(tmp_path)}, PromptId("p1")
+    _write_prompt(tmp_path / ".claude" / "projects" / "any", begun_in, prompt)
+    queued = QueuedPrompt(id=prompt, content=(TextBlock(text="hi"),), at=0.0)
+    doubts = Doubts(SessionView(queue=(queued,)), Surroundings())
+    doubts.started_in = ID
+    assert await doubts.begun(prompt, ClaudeEngine(), lambda: replace(options, resume=CLEARED), home)

@@ -25,6 +25,7 @@ from footplate.runtime.spec import SessionSpec
 from footplate.store.values import RequestFilter
 from footplate.testing.invariants import check_log
 from tests.unit.runtime.following import until, until_asked, until_ended, until_idle, whole_log
+from tests.unit.runtime.gates import GatedMachine
 
 
 async def _open(hub: Hub, folder: Path, **spec: object) -> Session:
@@ -59,6 +60,56 @@ async def _seq_of(session: Session, turns: int) -> int:
     log = await whole_log(session)
     ends = [envelope.seq for envelope in log if isinstance(envelope.event, m.TurnEnded)]
     return ends[turns - 1]
+
+
+async def test_a_mode_that_is_set_while_the_agent_starts_reaches_the_agent(services: Services, tmp_path: Path) -> None:
+    machine = services.surroundings = GatedMachine()
+    machine.disk.shut()
+    async with Hub.open(services) as hub:
+        session = await _open(hub, tmp_path)
+        await session.prompt("hello")
+        await machine.disk.reached.wait()
+        setting = asyncio.create_task(session.set_mode("plan"))
+        await asyncio.sleep(0)
+        assert not session.attached
+        machine.disk.open()
+        await setting
+        await until_ended(session)
+        await until_idle(session)
+        assert session.view().mode == "plan"
+        options = [option for option in session.view().options if option.category == "mode"]
+        assert [option.value for option in options] == ["plan"], "as the agent says"
+
+
+@pytest.mark.parametrize("engine", ["claude", "codex", "gemini", "qwen", "mock"])
+async def test_a_mode_that_the_engine_does_not_have_is_refused_before_any_process_runs(
+    hub: Hub, tmp_path: Path, engine: str
+) -> None:
+    with pytest.raises(InvalidValue, match="mode: 'nope' cannot be used; expected one of"):
+        await hub.create(SessionSpec(engine=engine, cwd=str(tmp_path), mode="nope"))
+    session = await hub.create(SessionSpec(engine=engine, cwd=str(tmp_path)))
+    with pytest.raises(InvalidValue, match="mode: 'nope' cannot be used; expected one of"):
+        await session.set_mode("nope")
+    await session.set_mode("plan")
+    assert session.view().mode == "plan"
+
+
+async def test_a_mode_that_only_the_agent_names_can_be_set(hub: Hub, tmp_path: Path) -> None:
+    session = await hub.create(SessionSpec(engine="gemini", cwd=str(tmp_path)))
+    told = m.ConfigOption(id="mode", category="mode", values=(m.ConfigValue(value="newer"),))
+    await session._do(lambda: session._log.append([m.ConfigChanged(options=(told,))], source="engine"))
+    await session.set_mode("newer")
+    assert session.view().mode == "newer"
+
+
+async def test_a_running_agent_is_not_asked_for_a_mode_that_it_does_not_have(hub: Hub, tmp_path: Path) -> None:
+    session = await _open(hub, tmp_path)
+    await session.prompt("hello")
+    await until_idle(session)
+    before = len(await whole_log(session))
+    with pytest.raises(InvalidValue, match="one of default, plan, bypassPermissions"):
+        await session.set_mode("nope")
+    assert len(await whole_log(session)) == before
 
 
 async def test_a_waiting_prompt_can_be_taken_back(hub: Hub, tmp_path: Path) -> None:

@@ -13,10 +13,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from footplate.config.acp import AcpAgentSettings
 from footplate.config.rules import Rule
 from footplate.config.settings import RuntimeSettings, Settings
 from footplate.engines.base import InProcess
-from footplate.errors import InvalidValue, SpawnFailed, StoreBusy
+from footplate.errors import InvalidValue, SpawnFailed, StoreBusy, StoreFull
 from footplate.events import model as m
 from footplate.events.ids import PromptId, RequestId, SessionId, TurnId
 from footplate.events.model import Envelope
@@ -47,6 +48,7 @@ class Unreliable(MemoryStore):
         super().__init__()
         self.refused: dict[str, int] = {}
         self.appends: list[list[str]] = []
+        self.before: Callable[[list[str]], Awaitable[None]] | None = None
 
     async def append(
         self,
@@ -63,6 +65,8 @@ class Unreliable(MemoryStore):
             if self.refused.get(name, 0) > 0:
                 self.refused[name] -= 1
                 raise StoreBusy("in memory", "the test says so")
+        if self.before is not None:
+            await self.before(names)
         self.appends.append(names)
         return await super().append(session, epoch, expected_seq, events, durable=durable, audit=audit)
 
@@ -88,6 +92,7 @@ class Machine:
         rules: tuple[Rule, ...] = (),
         bounds: Bounds | None = None,
         runtime: RuntimeSettings | None = None,
+        command: tuple[str, ...] = (),
     ) -> AsyncIterator[Hub]:
         self._services += 1
         environ = {
@@ -97,7 +102,8 @@ class Machine:
             "FOOTPLATE_DATA_DIR": str(self.folder / "data"),
         }
         engines: dict[str, dict[str, object]] = {"mock": {"form": form}} if form else {}
-        settings = Settings(engines=engines, runtime=runtime or RuntimeSettings())
+        agents = {"broken": AcpAgentSettings(command=command)} if command else {}
+        settings = Settings(engines=engines, runtime=runtime or RuntimeSettings(), acp_agents=agents)
         services = Services(
             self.store,
             self.keeper,
@@ -400,6 +406,27 @@ async def test_an_answer_that_raises_a_limit_and_its_continuation_are_one_append
         await until_ended(session, after=session.view().last_seq)
 
 
+async def test_a_limit_whose_record_cannot_be_written_is_not_raised(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with machine.hub() as hub:
+        session = await hub.create(machine.spec(Limits(turns=1, on_reached="ask")))
+        await session.prompt("one")
+        await until_ended(session)
+        await session.prompt("two")
+        request = await until_asked(session)
+        with monkeypatch.context() as full:
+
+            async def refuse(*_: object) -> None:
+                raise StoreFull("in memory", "the test says so")
+
+            full.setattr(hub._services.audit.trail, "append", refuse)
+            with pytest.raises(StoreFull):
+                await session.answer(request, Choose(option="go_on"), by="ada", surface="test")
+        assert session.spec.limits.turns == 1
+        assert [each.state for each in session.view().requests] == ["open"]
+
+
 async def test_a_withdrawn_prompt_is_not_queued_again_by_its_key_after_a_restart(machine: Machine) -> None:
     async with AsyncExitStack() as stack:
         left = await _leave_prompts(machine, stack)
@@ -507,6 +534,32 @@ async def test_a_prompt_that_is_refused_releases_no_others(machine: Machine) -> 
             await until_state(session, "interrupted")
             assert [each.id for each in session.view().queue] == ["one", "two"]
             assert not session._conductor._may_begin()
+
+
+async def test_an_agent_that_always_ends_before_its_prompt_is_started_twice_and_fails_the_turn(
+    machine: Machine,
+) -> None:
+    async with machine.hub(command=("/bin/sh", "-c", "echo please log in >&2; exit 3")) as hub:
+        session = await hub.create(msgspec.structs.replace(machine.spec(), engine="broken"))
+        conductor = session._conductor
+
+        async def until_gone(names: list[str]) -> None:
+            """The store takes as long as the agent lives."""
+            if names == ["StateChanged"] and conductor.agent is not None:
+                await asyncio.wait([conductor.agent._runner._reader], timeout=20)
+
+        machine.store.before = until_gone
+        await session.prompt("Fix the login bug")
+        async with asyncio.timeout(30):
+            ended = await until_ended(session)
+        assert isinstance(ended, m.TurnEnded)
+        assert not ended.ok
+        assert "please log in" in ended.error
+        await until_idle(session)
+        assert sum(isinstance(each.event, m.EngineDetached) for each in await whole_log(session)) == 2
+        assert not session.view().queue
+        assert session.view().turns[-1].unconfirmed
+        await _sound(session)
 
 
 async def test_a_prompt_begins_when_the_agent_gives_back_the_one_before_it(machine: Machine) -> None:

@@ -10,6 +10,8 @@ from msgspec.structs import replace
 
 from footplate.store.chain import START, AuditHead, AuditRow, ChainCheck, link
 
+UNREADABLE = [b'{"number":3,"previous":"\xff"}', b'{"number":3,"x":' + b"[" * 100_000 + b"]" * 100_000 + b"}"]
+
 
 def chain(count: int, *, act: str = "answer") -> list[AuditRow]:
     head, rows = AuditHead(), []
@@ -48,7 +50,7 @@ def test_a_changed_byte_is_found(number: int) -> None:
     assert found(rows) == [("changed", number)]
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b'{"number":"x"}', b"\xff"])
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b'{"number":"x"}', b"\xff", *UNREADABLE])
 def test_a_record_that_cannot_be_read_is_a_changed_one(body: bytes) -> None:
     rows = chain(5)
     rows[2] = replace(rows[2], body=body)

@@ -18,12 +18,12 @@ from footplate.errors import CursorLost, InvalidValue, LockHeld, StoreClosed, St
 from footplate.events import model as m
 from footplate.events.ids import SessionId
 from footplate.store.base import Store
-from footplate.store.conformance.scene import OTHER, SESSION, ManualClock, begin, notices, story, within
+from footplate.store.conformance.scene import OTHER, SESSION, ManualClock, begin, envelope, notices, story, within
 from footplate.store.memory import MemoryStore
 from footplate.store.projection import RequestRow, SessionRow
 from footplate.store.sqlite import SqliteStore, heads, journal, transaction
 from footplate.store.sqlite.vacuum import vacuum
-from footplate.store.values import FrameQuery, Lease, Message, RawLines, RetentionPolicy
+from footplate.store.values import FrameQuery, Lease, Message, RawLines, Retained, RetentionPolicy
 from tests.unit.store.events import EVENTS, number
 
 NEVER = 3_600.0
@@ -267,6 +267,59 @@ async def test_an_import_cut_short_leaves_nothing(tmp_path: Path) -> None:
         done = await store.retain(RetentionPolicy(), 10_000)
         assert done.events == 500
         assert await store.import_(lines) == SESSION
+
+
+# ----------------------------------------------------------------------------------------- large rows go in steps
+
+LARGE = 40 * 4096
+"""The size of a row of which a step with a budget of 100 removes three."""
+
+
+async def retained(store: SqliteStore, policy: RetentionPolicy) -> list[Retained]:
+    """The steps until nothing is left to remove, of those that removed rows."""
+    steps = [await store.retain(policy, 100)]
+    while steps[-1].more:
+        steps.append(await store.retain(policy, 100))
+    return [step for step in steps if step.events or step.journal]
+
+
+async def test_large_events_of_a_closed_session_are_removed_a_few_at_a_time(tmp_path: Path) -> None:
+    clock = ManualClock(1_000.0)
+    large = [envelope(seq, m.Notice(level="info", text="x" * LARGE)) for seq in range(1, 11)]
+    async with await SqliteStore.open(tmp_path, clock=clock) as store:
+        await begin(store)
+        await store.append(SESSION, 1, 0, [*large, envelope(11, m.SessionClosed())])
+        clock.now += 1_000
+        steps = await retained(store, RetentionPolicy(closed_sessions_age_s=100))
+        assert await store.last_seq(SESSION) == 0
+    assert [step.events for step in steps] == [3, 3, 3, 2]
+
+
+async def test_large_entries_of_a_journal_are_removed_a_few_at_a_time_and_no_page_shows_them(tmp_path: Path) -> None:
+    async with await SqliteStore.open(tmp_path) as store:
+        await store.journal("c").append([b"x" * LARGE] * 10)
+        policy = RetentionPolicy(journal_bytes=LARGE)
+        first = await store.retain(policy, 100)
+        page = await store.journal("c").read()
+        steps = [first, *await retained(store, policy)]
+    assert [step.journal for step in steps] == [3, 3, 3]
+    assert page.lost == (1, 3)
+    assert [entry.number for entry in page.entries] == [4, 5, 6, 7, 8, 9, 10]
+
+
+async def test_a_deleted_journal_with_large_entries_is_purged_a_few_at_a_time(tmp_path: Path) -> None:
+    async with await SqliteStore.open(tmp_path) as store:
+        await store.journal("c").append([b"x" * LARGE] * 10)
+        await store._writer.write(journal._hide, "c", durable=True)
+        steps = await retained(store, RetentionPolicy())
+    assert [step.journal for step in steps] == [3, 3, 3, 1]
+
+
+async def test_large_audit_records_are_removed_a_few_at_a_time(tmp_path: Path) -> None:
+    async with await SqliteStore.open(tmp_path) as store:
+        await store.audit.append([b'{"text":"%s"}' % (b"x" * LARGE)] * 10)
+        assert [await store.audit.cut(9, 100) for _ in range(4)] == [3, 3, 3, 0]
+        assert (await store.audit.head()).number == 10
 
 
 # ------------------------------------------------------------------------------------------------ journals

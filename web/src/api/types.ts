@@ -1554,6 +1554,7 @@ export interface Request {
   readonly blocked_path?: string;
   readonly input?: unknown;
   readonly detail?: ToolDetail | null;
+  readonly content?: readonly ContentBlock[];
   readonly options?: readonly RequestOption[];
   readonly suggestions?: readonly Suggestion[];
   readonly questions?: readonly Question[];
@@ -1604,6 +1605,7 @@ export interface RequestInfo {
   readonly blocked_path?: string;
   readonly input?: unknown;
   readonly detail?: ToolDetail | null;
+  readonly content?: readonly ContentBlock[];
   readonly questions?: readonly Question[];
   readonly plan?: string;
   readonly plan_file?: string;

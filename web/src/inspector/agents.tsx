@@ -7,7 +7,7 @@ import { api } from "../api/client";
 import type { CatalogEntry, EngineInfo, Examination, Missing, Progress } from "../api/types";
 import { confirmThat } from "../state/overlay";
 import { texts } from "../texts";
-import { formatMoment } from "../ui/format";
+import { formatMoment, formatSpan } from "../ui/format";
 import { Icon } from "../ui/icons";
 import { Refused } from "../ui/refused";
 import { PageFrame } from "./page_frame";
@@ -158,7 +158,7 @@ function Examined({ of }: { of: Examination }): JSX.Element {
             <Icon name={step.skipped ? "more" : step.ok ? "check" : "close"} size={14} />
             <span>{step.name}</span>
             <span class="hint">{step.problem || step.skipped}</span>
-            <span class="hint">{step.skipped ? "" : texts.time.seconds(Math.round(step.seconds * 100) / 100)}</span>
+            <span class="hint">{step.skipped ? "" : formatSpan(step.seconds)}</span>
           </li>
         ))}
       </ul>

@@ -11,6 +11,7 @@ import { attempt } from "../state/toasts";
 import { texts } from "../texts";
 import { copyText } from "../ui/clipboard";
 import { type ListHandle, VirtualList } from "../ui/conversation/virtual_list";
+import { formatSpan } from "../ui/format";
 import { Icon } from "../ui/icons";
 import { MenuButton } from "../ui/menu";
 import { showHidden } from "../ui/visible";
@@ -175,5 +176,5 @@ async function copyFixture(session: string): Promise<void> {
 
 function formatGap(seconds: number): string {
   if (seconds < 1) return texts.time.milliseconds(Math.round(seconds * 1000));
-  return texts.time.seconds(Math.round(seconds * 10) / 10);
+  return formatSpan(seconds);
 }

@@ -14,8 +14,10 @@ from footplate.chat.drawing.words import shorten
 from footplate.chat.model import Button, Content, Keyboard
 from footplate.chat.reading.asking import ACCEPT_EDITS, Dialogue, current_question
 from footplate.chat.reading.presses import Sealer
+from footplate.events.content import ImageBlock
 from footplate.events.inputs import InputField, InputParts, split_input
 from footplate.events.requests import Request
+from footplate.events.rules import lasting_option
 from footplate.events.tools import Choice, Question
 from footplate.events.view import RequestView
 from footplate.events.visible import show_hidden, show_line
@@ -86,8 +88,14 @@ def _body(asked: Asked) -> Rich:
         whole = draw(asked, whole=True)
         text = text or whole.text
         if units(whole.text) <= asked.room:
-            return whole
+            return join("\n\n", (whole, plain(_picture_note(asked))))
     return join("\n\n", (trim(draw(asked, whole=False), asked.room), plain(_cut_note(asked, text))))
+
+
+def _picture_note(asked: Asked) -> str:
+    """Where a picture can be seen, which the message only describes."""
+    pictured = any(isinstance(block, ImageBlock) for block in asked.request.content)
+    return f"⚠ a picture is not shown here; see it: {asked.link or 'on the web page'}" if pictured else ""
 
 
 def _cut_note(asked: Asked, text: str) -> str:
@@ -144,6 +152,8 @@ def _lasting(request: Request) -> list[Rich]:
     """What the buttons that last would allow, in full: a button has little room."""
     first = [f"For session: {show_line(each.allows or each.label)}" for each in request.suggestions[:1]]
     always = [f"Always: {show_line(each.label)}" for each in request.suggestions[:3] if each.destination != "session"]
+    option = lasting_option(request)
+    always += [f"Always: {show_line(option.label)}"] if option is not None else []
     return [plain(words) for words in (*first, *always)]
 
 
@@ -236,7 +246,7 @@ def _permission_rows(request: Request) -> list[list[tuple[str, str]]]:
         for number, each in enumerate(request.suggestions[:3])
         if each.destination != "session"
     ]
-    if not request.suggestions and any(option.kind == "allow_always" for option in request.options):
+    if lasting_option(request) is not None:
         lasting = [("Always", "a0")]
     first = [("Allow once", "o"), ("Allow for session", "s")]
     return [first, *([each] for each in lasting), [("Deny", "d"), ("Deny with reason…", "w")]]

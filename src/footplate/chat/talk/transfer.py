@@ -17,6 +17,7 @@ from footplate.chat.talk.kit import Kit
 from footplate.chat.talk.prompts import Prompter, Wish
 from footplate.errors import InvalidValue, PathRefused, PermissionDenied, SwitchedOff
 from footplate.events.content import ContentBlock, ImageBlock
+from footplate.events.wording import format_size
 from footplate.host.files import Files
 from footplate.host.grounds import Grounds, telling
 
@@ -92,7 +93,7 @@ class Transfer:
         folder = await self._folder(ordered)
         body = await self._fetch(attached)
         kept = await self._put(folder, wanted, body, replace=FORCE in words, rename=False)
-        return f"saved `{kept}` ({len(body)} bytes)"
+        return f"saved `{kept}` ({format_size(len(body))})"
 
     # ---------------------------------------------------------------------------------------------- in
 

@@ -158,10 +158,11 @@ class Call:
             case _:
                 return self._rarer()
 
-    def asked_detail(self) -> ToolDetail:
+    def asked_detail(self, shown: tuple[ContentBlock, ...]) -> ToolDetail:
         """What a person is asked to allow: the change of files where the agent shows one, whatever the call's kind."""
-        if any(isinstance(block, DiffBlock) for block in self.content):
-            return FileChangeDetail(changes=self._changes(""))
+        diffs = [block for block in shown if isinstance(block, DiffBlock)]
+        if diffs:
+            return FileChangeDetail(changes=self._described(diffs))
         return self.detail(ended=False)
 
     @property
@@ -194,17 +195,20 @@ class Call:
     def _changes(self, path: str) -> tuple[FileChange, ...]:
         diffs = [block for block in self.content if isinstance(block, DiffBlock)]
         if diffs:
-            return tuple(
-                FileChange(
-                    path=diff.path,
-                    kind=CHANGES.get(self.wire_kind, "add" if diff.old_text is None else "update"),
-                    old_text=diff.old_text,
-                    new_text=diff.new_text,
-                )
-                for diff in diffs
-            )
+            return self._described(diffs)
         paths = [location.path for location in self.locations] or ([path] if path else [])
         return tuple(FileChange(path=each, kind=CHANGES.get(self.wire_kind, "update")) for each in paths)
+
+    def _described(self, diffs: list[DiffBlock]) -> tuple[FileChange, ...]:
+        return tuple(
+            FileChange(
+                path=diff.path,
+                kind=CHANGES.get(self.wire_kind, "add" if diff.old_text is None else "update"),
+                old_text=diff.old_text,
+                new_text=diff.new_text,
+            )
+            for diff in diffs
+        )
 
 
 def name_of(fields: ToolFields) -> str:

@@ -7,6 +7,7 @@ from typing import Final, assert_never
 
 import msgspec
 
+from footplate.acp.content import tool_blocks
 from footplate.acp.jsonrpc import RpcId
 from footplate.acp.meta import message_meta
 from footplate.acp.schema.asking import (
@@ -22,10 +23,11 @@ from footplate.acp.schema.asking import (
 from footplate.engines.acp.calls import Call
 from footplate.engines.base import Options
 from footplate.errors import InvalidValue, UnsupportedOption
-from footplate.events.content import text_of
+from footplate.events.content import ContentBlock, DiffBlock, TerminalBlock, TextBlock
 from footplate.events.ids import RequestId
+from footplate.events.inputs import describe_block
 from footplate.events.requests import Allow, Answer, Choose, Decline, Deny, OptionKind, Reply, Request, RequestOption
-from footplate.events.tools import Choice, Question
+from footplate.events.tools import Choice, FileChangeDetail, Question, ToolDetail
 
 KINDS: Final[dict[str, OptionKind]] = {
     "allow_once": "allow_once",
@@ -61,26 +63,46 @@ class Asked(msgspec.Struct, kw_only=True):
 
 def open_permission(rpc_id: RpcId, request: RequestId, params: RequestPermissionRequest, call: Call) -> Asked:
     """A permission, or a plan to be approved, as a request of ours."""
+    shown = tool_blocks(params.tool_call.content) if params.tool_call.content else call.content
+    texts = [block.text for block in shown if isinstance(block, TextBlock)]
+    beside = tuple(block for block in shown if not isinstance(block, TextBlock | DiffBlock | TerminalBlock))
+    plan = call.kind == "plan"
+    detail = call.asked_detail(shown)
     return Asked(
         id=rpc_id,
         call=params.tool_call.tool_call_id,
         options=params.options,
         request=Request(
             id=request,
-            kind="plan" if call.kind == "plan" else "permission",
+            kind="plan" if plan else "permission",
             title=call.title,
             tool=call.name,
             call=call.id,
             input=call.input,
-            description="" if call.kind == "plan" else text_of(call.content),
-            detail=None if call.kind == "plan" else call.asked_detail(),
+            description="" if plan else "\n".join([*texts, *_unnamed_paths(call, detail)]),
+            detail=None if plan else detail,
+            content=() if plan else beside,
             options=tuple(
                 RequestOption(id=option.option_id, label=option.name, kind=KINDS.get(option.kind, "other"))
                 for option in params.options
             ),
-            plan=call.plan,
+            plan="\n\n".join((call.plan, *map(_describe_beside, beside))) if plan else "",
         ),
     )
+
+
+def _unnamed_paths(call: Call, detail: ToolDetail) -> list[str]:
+    """The files of a call that neither its title nor its input nor a change names."""
+    named = f"{call.title}\n{bytes(call.input or b'').decode('utf-8', 'replace')}"
+    changed = {change.path for change in detail.changes} if isinstance(detail, FileChangeDetail) else set()
+    paths = dict.fromkeys(place.path for place in call.locations)
+    return [f"file: {path}" for path in paths if path not in named and path not in changed]
+
+
+def _describe_beside(block: ContentBlock) -> str:
+    """What a plan shows beside its text."""
+    field = describe_block(block)
+    return f"{field.name}:\n{field.text}"
 
 
 def open_question(rpc_id: RpcId, request: RequestId, params: CreateElicitationRequest, call: Call | None) -> Asked:

@@ -59,6 +59,8 @@ from footplate.events.ids import EngineSessionId, MessageId, PromptId, RequestId
 from footplate.events.model import (
     EngineAttached,
     EngineDetached,
+    ModeChanged,
+    ModelChanged,
     Notice,
     PromptWithdrawn,
     TurnStarted,
@@ -175,6 +177,8 @@ class AcpConversation:
             verdict = Verdict(ok=False, stop_reason="lost", error=word_exit(gone), error_kind="lost")
             self._in.lose_turn("the agent is gone")
             self._end_turn(self._in.turn, verdict, usage=None)
+        if self._phase == "starting" and self._queue:
+            self._fail(word_exit(gone))
         for prompt in [*self._queue]:
             self._withdraw(prompt.prompt, "the agent is gone")
         self._phase = "gone"
@@ -384,6 +388,10 @@ class AcpConversation:
     def _set(self, name: str, value: str) -> None:
         if self._phase != "ready":
             self._settings.append((name, value))
+            if name == "mode":  # a process that never gets ready leaves it to the next one
+                self._in.events.append(ModeChanged(mode=value))
+            elif name == "model":
+                self._in.events.append(ModelChanged(model=value))
             return
         call = set_option(self._engine, self._in.session, self._in.state, name, value)
 

@@ -185,7 +185,7 @@ class Incoming(RpcLines):
                 self.events += self._requests.withdraw(rpc_id, "the agent does not ask any more")
             else:
                 self.keep(f"an unknown notification: {envelope.method}")
-        except msgspec.ValidationError as problem:
+        except (msgspec.ValidationError, RecursionError) as problem:
             self.keep(f"not as ACP says: {problem}")
 
     def _updated(self, params: msgspec.Raw | bytes) -> None:
@@ -231,7 +231,7 @@ class Incoming(RpcLines):
                     jsonrpc.encode_error(rpc_id, jsonrpc.METHOD_NOT_FOUND, f"Method not found: {envelope.method}")
                 )
                 self.keep(f"the agent asked for what we do not offer: {envelope.method}")
-        except msgspec.ValidationError as problem:
+        except (msgspec.ValidationError, RecursionError) as problem:
             self.frames.append(jsonrpc.encode_error(rpc_id, jsonrpc.INVALID_PARAMS, f"Invalid params: {problem}"))
             self.keep(f"not as ACP says: {problem}")
 

@@ -34,11 +34,15 @@ class Attachment:
         """How fast mode stands, and why not."""
 
     def rejoin(self, *, version: str, model: str, mode: str) -> None:
-        """The process goes on, and we with it: the session that was asked for is attached again."""
-        self._reason = "reattached"
+        """The process goes on, and we with it: the session that was asked for is attached again.
+
+        A new session is not known before the process names it, which may not use the id that was chosen for it.
+        """
         self._version = version
         self._model, self._mode = model, mode
-        self.assume()
+        if self._expected is not None:
+            self._reason = "reattached"
+            self.assume()
 
     @property
     def token(self) -> ResumeToken | None:

@@ -38,6 +38,7 @@ from footplate.host.lines import Block
 
 ENGINE: Final = "claude"
 ANSWER: Final = b'"control_response"'
+UNREADABLE: Final = "The control request cannot be read"
 
 
 class ClaudeConversation:
@@ -229,7 +230,7 @@ class ClaudeConversation:
         asked = read_struct(ASKED, line.request)
         subtype = "" if asked is None else asked.subtype
         if subtype not in CONTROL:
-            reason = f"Unsupported control request subtype: {subtype}"
+            reason = f"Unsupported control request subtype: {subtype}" if asked else UNREADABLE
             self._frames.append(control.refusal_frame(line.request_id, reason))
             return
         served = self._hosting.take(line.request_id, line.request)

@@ -22,14 +22,23 @@ LOCAL_COMMAND: Final = re.compile(r"\s*<local-command-(stdout|stderr)>(.*)</loca
 LOCAL_LEVELS: Final[dict[str, Level]] = {"stdout": "info", "stderr": "warning"}
 INTERRUPTED: Final = "[Request interrupted by user"
 REASON_LIMIT: Final = 2000
+REPEATED: Final = (
+    "the agent had this message before the service was restarted, and does not run it again; what it did for it is not "
+    "known. Send it again if it is still wanted"
+)
 UNKNOWN_BLOCK: Final = "an unknown content block"
 UNREADABLE_BLOCK: Final = "a content block that does not fit its kind"
 
 
 class Inputs:
-    """Everything that is said to the model."""
+    """Everything that is said to the model.
 
-    def __init__(self, ledger: Ledger, prompts: Prompts) -> None:
+    `live`: the lines come from a process, which announces each turn before it echoes a prompt of it. A transcript has
+    no announcements.
+    """
+
+    def __init__(self, ledger: Ledger, prompts: Prompts, *, live: bool) -> None:
+        self._live = live
         self._ledger = ledger
         self._prompts = prompts
         self._todos = Todos()
@@ -127,12 +136,15 @@ class Inputs:
             self._ledger.ignore("user/repeat")
             return True
         parent = None if line.parent_tool_use_id is None else ToolCallId(line.parent_tool_use_id)
+        repeated = self._live and echo and prompt is not None and parent is None and self._ledger.between_turns
         if parent is None:
             turn = self._ledger.open_turn(prompts=[prompt] if prompt else None)
             turn.interrupted = turn.interrupted or text.startswith(INTERRUPTED)
         self._ledger.out.append(
             UserMessage(message=MessageId(line.uuid), content=content, prompt=prompt, synthetic=not echo, parent=parent)
         )
+        if repeated:
+            self._ledger.lose_turn(REPEATED)
         return True
 
     def _nothing(self) -> bool:

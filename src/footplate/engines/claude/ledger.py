@@ -31,6 +31,7 @@ from footplate.events.model import (
     ToolEnded,
     ToolStarted,
     ToolUpdated,
+    TurnEnded,
     TurnOrigin,
     TurnStarted,
     Unparsed,
@@ -174,6 +175,32 @@ class Ledger:
             self.turns += 1
             self.out.append(TurnStarted(turn=self.turn.id, prompts=tuple(named), origin=origin))
         return self.turn
+
+    @property
+    def between_turns(self) -> bool:
+        """Whether a turn has ended here and no other has begun.
+
+        The CLI announces each turn before it echoes a prompt. So an echo in between is of a prompt that the CLI has had
+        before, which begins no turn.
+        """
+        return self.turn is None and self.turns > 0
+
+    def lose_turn(self, error: str) -> None:
+        """End the open turn, of which no result will come."""
+        turn = self.open_turn()
+        self.close_turn(interrupted=False)
+        self.out.append(
+            TurnEnded(
+                turn=turn.id,
+                ok=False,
+                error=error,
+                error_kind="lost",
+                stop_reason="lost",
+                origin=turn.origin,
+                prompts=tuple(turn.prompts),
+            )
+        )
+        self.turn = None
 
     def close_turn(self, *, interrupted: bool) -> None:
         """Close what belongs to the turn. Work that runs in the background stays; so does what it has open."""

@@ -69,7 +69,7 @@ class Past:
     def __init__(self, session: str) -> None:
         self._token = ResumeToken(engine=ENGINE, value=EngineSessionId(session))
         self._ledger = Ledger(cwd="", turn_prefix="turn-", first_turn=1)
-        inputs = Inputs(self._ledger, Prompts(self._ledger))
+        inputs = Inputs(self._ledger, Prompts(self._ledger), live=False)
         self._inputs = inputs
         self._messages = Messages(self._ledger, inputs, lambda: self._line)
         self._line = b""

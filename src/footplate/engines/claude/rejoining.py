@@ -136,27 +136,30 @@ class ClaudeRejoining:
             if blocks.get(node.message, 0) > 0:
                 blocks[node.message] -= count
             else:
-                self._lost.append(as_line(line))
+                self._lost.append(self._as_line(line))
         elif entry.type == "user":
             self._final = ""
             if node.results:
                 self._known.add(node.uuid)
                 if not ended.issuperset(node.results):
-                    self._lost.append(as_line(line))
+                    self._lost.append(self._as_line(line))
             elif node.uuid not in said and not entry.is_meta:
                 self._known.add(node.uuid)
-                self._lost.append(as_line(line, replay=True))
+                self._lost.append(self._as_line(line, replay=True))
+
+    def _as_line(self, raw: bytes, *, replay: bool = False) -> bytes:
+        return as_line(raw, session=self._session, replay=replay)
 
 
-def as_line(raw: bytes, *, replay: bool = False) -> bytes:
-    """An entry of the file as the stream would have it."""
+def as_line(raw: bytes, *, session: str = "", replay: bool = False) -> bytes:
+    """An entry of the file of that session as the stream would have it."""
     entry = read_struct(KEPT, raw) or Kept()
     frame: dict[str, object] = {"type": entry.type, "message": present(entry.message), "parent_tool_use_id": None}
     if entry.tool_use_result is not None:
         frame["tool_use_result"] = entry.tool_use_result
     if replay:
         frame["isReplay"] = True
-    return msgspec.json.encode({**frame, "uuid": entry.uuid}) + b"\n"
+    return msgspec.json.encode({**frame, "session_id": session, "uuid": entry.uuid}) + b"\n"
 
 
 def rejoin_claude(standing: Standing, where: Where) -> ClaudeRejoining:

@@ -34,7 +34,7 @@ from footplate.events.facts import TaskInfo
 from footplate.events.ids import EngineSessionId, PromptId, RequestId, ToolCallId
 from footplate.events.model import Event, Notice, ToolUpdated
 from footplate.events.requests import Request
-from footplate.host.lines import BLANK, BadLine, Block, decode_block
+from footplate.host.lines import BLANK, BadLine, Block, decode_block, read_head
 
 CONTROL: Final = frozenset({"hook_callback", "mcp_message"})
 """Control requests of the CLI that only the conversation answers."""
@@ -78,7 +78,7 @@ class Translator:
         self._attachment = Attachment(self._ledger, engine=engine, resume=resume, fork=fork)
         self._prompts = Prompts(self._ledger)
         self._tasks = Tasks(self._ledger)
-        self._inputs = Inputs(self._ledger, self._prompts)
+        self._inputs = Inputs(self._ledger, self._prompts, live=True)
         self._messages = Messages(self._ledger, self._inputs, self._raw_line)
         self._turns = Turns(self._ledger, self._attachment, self._prompts, self._tasks, self._messages)
         self._system = SystemLines(self._ledger, self._attachment, self._tasks, self._turns)
@@ -139,6 +139,7 @@ class Translator:
             out.append(oversize_notice(oversize))
             if oversize.head.startswith(RESULT):  # the turn has ended all the same
                 self._result(wire.Result(is_error=b'"is_error":true' in oversize.head))
+            self._refuse(oversize.head)
         self._lines, self._split = b"", None
         return out
 
@@ -262,10 +263,19 @@ class Translator:
 
     def _bad(self, bad: BadLine) -> None:
         """What can be read of a line that does not fit is used; the line is kept as it came all the same."""
-        line = read_leniently(bad.raw)
+        line = read_leniently(bad.raw.decode("utf-8", "replace").encode())
         if line is not None:
             self._handlers[type(line)](line)
+        else:
+            self._refuse(bad.raw)
         self._ledger.unparsed(bad.raw, bad.reason)
+
+    def _refuse(self, raw: bytes) -> None:
+        """The CLI waits for the answer to a control request also when we cannot read it."""
+        head = read_head(raw)
+        name = read(wire.TEXT, head.get("request_id"))
+        if name and read(wire.TEXT, head.get("type")) == "control_request":
+            self.on_control(wire.ControlRequest(request_id=name))
 
     def _result(self, line: wire.Result) -> bool:
         self._turns.end(line)
@@ -332,6 +342,8 @@ class Translator:
 
     def _control_request(self, line: wire.ControlRequest) -> bool:
         asked, whole = read_whole(ASKED, line.request)
+        if asked is None and line.request_id:
+            self.on_control(line)
         if asked is None or not line.request_id:
             return False
         if asked.subtype == "can_use_tool":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from typing import Final, assert_never
 
@@ -14,7 +15,7 @@ from footplate.engines.acp.control import answer_question, open_question
 from footplate.engines.base import Options
 from footplate.engines.codex.items import PATCH, SHELL, plain_command
 from footplate.engines.codex.translate import Call
-from footplate.engines.codex.wire import Asked, Elicitation, ElicitationMeta, Question, Wants
+from footplate.engines.codex.wire import Asked, Elicitation, ElicitationMeta, Question, Wants, amending_decoder
 from footplate.errors import InvalidValue, UnsupportedOption
 from footplate.events.base import OptionalRaw
 from footplate.events.ids import RequestId
@@ -31,6 +32,8 @@ TOOLS: Final[dict[Wants, str]] = {
     "mcp": "mcp",
     "form": "elicitation",
 }
+WRITE_STDIN: Final = "write_stdin"
+"""Codex's tool that types into a terminal which a command left open; it asks for that as for a command."""
 KINDS: Final[dict[Wants, str]] = {"command": "command", "change": "file_change", "mcp": "mcp"}
 ACCEPT: Final = "accept"
 FOR_SESSION: Final = "acceptForSession"
@@ -40,7 +43,7 @@ CANCEL: Final = "cancel"
 LABELS: Final[dict[str, tuple[str, OptionKind]]] = {
     ACCEPT: ("Yes", "allow_once"),
     FOR_SESSION: ("Yes, and for this session", "allow_session"),
-    AMEND: ("Yes, and always: Codex keeps it as a rule", "allow_always"),
+    AMEND: ("Yes, and always", "allow_always"),
     DECLINE: ("No", "deny"),
     CANCEL: ("No, and stop", "deny_and_stop"),
 }
@@ -80,13 +83,13 @@ def open_request(rpc_id: RpcId, request: RequestId, wants: Wants, asked: Asked, 
             id=request,
             kind="question" if wants == "question" else "permission",
             title=(questions[0].text if questions else "") or command or title or asked.reason or TOOLS[wants],
-            tool=TOOLS[wants],
+            tool=WRITE_STDIN if asked.kind == "writeStdin" else TOOLS[wants],
             call=call.id if call is not None else None,
             reason=asked.reason or "",
             blocked_path=asked.grant_root or "",
             input=_input(asked, command, call),
             detail=_detail(asked, command, call) if wants in KINDS else None,
-            options=tuple(_option(decision) for decision in decisions),
+            options=tuple(_option(name, _describe_rule(decision)) for name, decision in decisions.items()),
             questions=questions,
         ),
     )
@@ -109,7 +112,7 @@ def open_tool(rpc_id: RpcId, request: RequestId, asked: Elicitation, call: Call 
             call=call.id if call is not None else None,
             input=_parameters(meta, call),
             detail=call.read.detail if call is not None else None,
-            options=tuple(map(_option, names)),
+            options=tuple(_option(name, f"{tool}, with any input" if name in PERSISTS else "") for name in names),
         ),
     )
 
@@ -136,22 +139,41 @@ def _decisions(wants: Wants, asked: Asked) -> dict[str, Decision]:
     for raw in asked.available_decisions:
         value = msgspec.json.decode(raw)
         name = value if isinstance(value, str) else next(iter(value), "") if isinstance(value, dict) else ""
-        if name in LABELS:
+        if name in LABELS and value != AMEND:  # a rule that Codex does not name cannot be approved
             found[name] = name if isinstance(value, str) else raw.copy()
     return {name: found.get(name, name) for name in LABELS if name in found or name in (ACCEPT, DECLINE, CANCEL)}
 
 
-def _option(name: str) -> RequestOption:
+def _option(name: str, lasting: str) -> RequestOption:
+    """`lasting`: what it allows beyond the one call, as far as Codex says."""
     label, kind = LABELS[name]
-    return RequestOption(id=name, label=label, kind=kind)
+    return RequestOption(id=name, label=f"{label}: {lasting}" if lasting else label, kind=kind)
+
+
+def _describe_rule(decision: Decision) -> str:
+    """The rule of a decision that has one, each of its words as Codex compares it."""
+    if isinstance(decision, str):
+        return ""
+    try:
+        words = amending_decoder.decode(decision).accept_with_execpolicy_amendment.execpolicy_amendment
+    except msgspec.ValidationError:
+        return f"the rule {bytes(decision).decode()}"
+    quoted = (word if shlex.quote(word) == word else msgspec.json.encode(word).decode() for word in words)
+    return f"commands that begin with {' '.join(quoted)}"
 
 
 def _input(asked: Asked, command: str, call: Call | None) -> OptionalRaw:
+    """The command with what it is to be given beyond the sandbox: to allow it is to allow that, too."""
     if asked.permissions is not None:
         return asked.permissions.copy()
     if not command:
         return call.read.input if call is not None else None
-    return msgspec.Raw(msgspec.json.encode({"command": command, "cwd": asked.cwd or ""}))
+    beyond = {
+        "networkApprovalContext": asked.network_approval_context,
+        "additionalPermissions": asked.additional_permissions,
+    }
+    given = {name: value for name, value in beyond.items() if value is not None and bytes(value) != b"null"}
+    return msgspec.Raw(msgspec.json.encode({"command": command, "cwd": asked.cwd or "", **given}))
 
 
 def _detail(asked: Asked, command: str, call: Call | None) -> ToolDetail | None:

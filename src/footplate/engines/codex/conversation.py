@@ -73,6 +73,7 @@ class AppServerConversation:
         self._in = Incoming(options)
         self._queue: deque[SendPrompt] = deque()
         self._steering: list[SendPrompt] = []
+        self._early: list[SetMode | SetModel | SetEffort] = []
         self._choices = first_choices(options)
         self._model = self._mode = self._effort = ""
         self._models = ModelList()
@@ -114,6 +115,8 @@ class AppServerConversation:
                 self._in.answer(command)
             case SetMode() | SetModel() | SetEffort():
                 self._choose(command)
+                if self._phase == "starting":
+                    self._early.append(command)
             case _:
                 raise UnsupportedOption(NAME, type(command).__name__, f"Codex takes {CAN}")
         return self._in.react()
@@ -131,6 +134,8 @@ class AppServerConversation:
             verdict = Verdict(ok=False, stop_reason="lost", error=word_exit(gone), error_kind="lost")
             self._in.lose_turn("the agent is gone")
             self._end_turn(self._in.turn, verdict)
+        if self._phase == "starting" and self._queue:
+            self._fail(word_exit(gone))
         for prompt in [*self._queue, *self._steering]:
             self._in.events.append(PromptWithdrawn(prompt=prompt.prompt, reason="the agent is gone"))
         self._phase = "gone"
@@ -178,6 +183,8 @@ class AppServerConversation:
                 cwd=options.cwd,
             )
         )
+        for command in self._early:
+            self._choose(command)  # the thread has been opened with what held before
         if options.plugins:
             text = "codex cannot be given the skills of the folder; it goes on without"
             self._in.events.append(Notice(level="warning", text=text, code="folder_config"))

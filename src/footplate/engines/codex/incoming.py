@@ -124,7 +124,7 @@ class Incoming(RpcLines):
         try:
             told = told_decoder.decode(envelope.params if envelope.params is not None else b"{}")
             self._tell(method, told)
-        except msgspec.ValidationError as problem:
+        except (msgspec.ValidationError, RecursionError) as problem:
             self.keep(f"not as we know it: {problem}")
         except MisplacedError as problem:
             self.keep(str(problem))
@@ -208,7 +208,7 @@ class Incoming(RpcLines):
                     jsonrpc.encode_error(rpc_id, jsonrpc.METHOD_NOT_FOUND, f"Method not found: {method}")
                 )
                 self.keep(f"the agent asked for what we do not offer: {method}")
-        except msgspec.ValidationError as problem:
+        except (msgspec.ValidationError, RecursionError) as problem:
             self.frames.append(jsonrpc.encode_error(rpc_id, jsonrpc.INVALID_PARAMS, f"Invalid params: {problem}"))
             self.keep(f"not as we know it: {problem}")
 

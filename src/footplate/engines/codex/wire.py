@@ -291,8 +291,23 @@ class Asked(Wire, frozen=True, kw_only=True):
     reason: str | None = None
     grant_root: str | None = None
     available_decisions: tuple[msgspec.Raw, ...] | None = None
+    kind: str = "command"
+    network_approval_context: OptionalRaw = None
+    additional_permissions: OptionalRaw = None
     permissions: OptionalRaw = None
     questions: tuple[Question, ...] = ()
+
+
+class Amendment(msgspec.Struct, frozen=True):
+    """A rule that Codex would keep: the words that a command begins with."""
+
+    execpolicy_amendment: tuple[str, ...]
+
+
+class AmendingDecision(Wire, frozen=True, kw_only=True):
+    """The decision that keeps the rule."""
+
+    accept_with_execpolicy_amendment: Amendment
 
 
 class ElicitationMeta(msgspec.Struct, frozen=True, kw_only=True):
@@ -324,3 +339,4 @@ WANTS: Final[dict[str, Wants]] = {
     "item/tool/requestUserInput": "question",
 }
 asked_decoder: Final = msgspec.json.Decoder(Asked)
+amending_decoder: Final = msgspec.json.Decoder(AmendingDecision)

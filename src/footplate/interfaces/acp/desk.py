@@ -22,7 +22,7 @@ from footplate.interfaces.acp.editor import Editor
 from footplate.interfaces.acp.ledger import Ledger
 from footplate.runtime.acp.client import Send
 from footplate.runtime.acp.connection import Backend
-from footplate.runtime.acp.guests import SOCKET_NAME, Hello, Role, Welcome, editor_agent, write_line
+from footplate.runtime.acp.guests import EDITOR, SOCKET_NAME, Hello, Role, Welcome, editor_agent, write_line
 from footplate.runtime.private_socket import connect
 from footplate.runtime.service import open_service
 from footplate.runtime.tenancy import LOOK_AGAIN_S, open_doors, own_or_join
@@ -67,7 +67,7 @@ class OwnDesk:
 
     async def receive(self, message: bytes) -> None:
         """Take one message of the editor."""
-        await self._agent.receive(message)
+        await self._agent.receive(message, EDITOR)
 
 
 class JoinedDesk:

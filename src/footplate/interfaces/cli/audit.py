@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import sys
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar, cast
 
 import click
 import msgspec
@@ -17,12 +17,17 @@ from footplate.interfaces.cli.client import Client, service_options, with_client
 from footplate.interfaces.cli.lines import one_line
 from footplate.interfaces.cli.tables import render_table
 from footplate.interfaces.cli.working import working
-from footplate.store.chain import AuditHead, AuditRow, ChainCheck
+from footplate.store.chain import UNREADABLE, AuditHead, AuditRow, ChainCheck
 
 PAGE: Final = 1000
+HEADINGS: Final = ("NUMBER", "TIME", "ACT", "BY", "FROM", "WHAT")
 NARROW: Final = 24
+WIDE: Final = 1000
 BROKEN: Final = 1
 """The exit code of a log that is not whole."""
+
+
+T = TypeVar("T")
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -31,11 +36,11 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     number: int
     hash: str
     record: OptionalRaw = None
-    damaged: str = ""
+    damaged: bytes = b""
 
     def row(self) -> AuditRow:
         """The record as it is stored."""
-        body = base64.b64decode(self.damaged) if self.record is None else bytes(self.record)
+        body = self.damaged if self.record is None else bytes(self.record)
         return AuditRow(number=self.number, hash=self.hash, body=body)
 
 
@@ -66,7 +71,7 @@ class Fields(msgspec.Struct, frozen=True, kw_only=True):
 
     def subject(self) -> str:
         """What was done, and to what."""
-        if self.act == "answer":
+        if self.act == "answer" and self.answer:
             decision = " ".join(str(self.answer[key]) for key in ("type", "scope", "option") if key in self.answer)
             return f"{decision}: {self.tool} {self.title}".strip()
         detail = "; ".join(
@@ -78,7 +83,7 @@ class Fields(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _words(value: object) -> str:
-    return ", ".join(map(_words, value)) if isinstance(value, list) else str(value)
+    return ", ".join(map(_words, value[:WIDE])) if isinstance(value, list) else str(value)
 
 
 @click.group("audit", short_help="The audit log: list, verify, export.")
@@ -111,54 +116,52 @@ def list_command(
     Example:
       footplate audit list --by phone --limit 20
     """
-    filtered = bool(acts or session or by)
     query: dict[str, object] = {"limit": limit, "act": acts, "session": session, "by": by}
-
-    async def work(client: Client) -> Page:
-        if after is None and filtered:
-            return await _read_newest(client, query, limit)
-        place = {"tail": limit} if after is None else {"after": after}
-        return await client.get("/api/audit", Page, {**query, **place})
-
-    page = with_client(url, token, work)
     if as_json:
-        click.echo(msgspec.json.encode(page))
+        page, entries = with_client(url, token, lambda client: _read(client, query, after, _copy))
+        click.echo(msgspec.json.encode(msgspec.structs.replace(page, records=entries)))
         return
-    click.echo(render_records(page.records) if page.records else "no records", err=not page.records)
-    if page.after is not None and page.records and after is not None:
+    page, rows = with_client(url, token, lambda client: _read(client, query, after, _columns))
+    click.echo(render_table(HEADINGS, rows) if rows else "no records", err=not rows)
+    if page.after is not None and rows and after is not None:
         click.echo(f"more: footplate audit list --after {page.after}", err=True)
 
 
-async def _read_newest(client: Client, query: dict[str, object], limit: int) -> Page:
-    """The newest records that fit. Records are read in their order, so all are looked at."""
-    kept: list[Entry] = []
-    after: int | None = 0
-    while after is not None:
-        page = await client.get("/api/audit", Page, {**query, "limit": PAGE, "after": after})
-        kept = [*kept, *page.records][-limit:]
-        after = page.after
-    return msgspec.structs.replace(page, records=tuple(kept))
+async def _read(
+    client: Client, query: Mapping[str, object], after: int | None, keep: Callable[[Entry], T]
+) -> tuple[Page, tuple[T, ...]]:
+    """The records that are asked for, as `keep` gives them, and the page with the last of them."""
+    if after is not None:
+        page = await client.get("/api/audit", Page, {**query, "after": after})
+        return page, tuple(map(keep, page.records))
+    # Records are read in their order: to find the newest that fit a filter, all are looked at.
+    limit = cast("int", query["limit"])
+    filtered = any(query[name] for name in ("act", "session", "by"))
+    kept: deque[T] = deque(maxlen=limit)
+    async for page in _pages(client, {**query, "limit": PAGE} if filtered else {**query, "tail": limit}):
+        kept.extend(map(keep, page.records))
+    return page, tuple(kept)
 
 
-def render_records(entries: Iterable[Entry], *, width: int = 0) -> str:
-    """A line for each."""
-    rows = [_columns(entry) for entry in entries]
-    return render_table(("NUMBER", "TIME", "ACT", "BY", "FROM", "WHAT"), rows, width)
+def _copy(entry: Entry) -> Entry:
+    """The record without the page that it came with."""
+    return msgspec.structs.replace(entry, record=None if entry.record is None else msgspec.Raw(bytes(entry.record)))
 
 
 def _columns(entry: Entry) -> tuple[str, ...]:
-    if entry.record is None:
+    try:
+        fields = msgspec.json.decode(entry.record or b"", type=Fields)
+        when = datetime.fromtimestamp(fields.time).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    except (*UNREADABLE, ValueError, OverflowError, OSError):
         return (str(entry.number), "", "?", "", "", "this record was changed; run `footplate audit verify`")
-    fields = msgspec.json.decode(entry.record, type=Fields)
-    when = datetime.fromtimestamp(fields.time).astimezone().strftime("%Y-%m-%d %H:%M:%S")
     place = " ".join(part for part in (fields.surface, fields.origin) if part)
-    return (str(entry.number), when, fields.act, _cut(fields.by), _cut(place), one_line(fields.subject()))
+    return (str(entry.number), when, one_line(fields.act), _cut(fields.by), _cut(place), _cut(fields.subject(), WIDE))
 
 
-def _cut(text: str) -> str:
-    """The text as far as a narrow column goes; `--json` has all of it."""
-    text = one_line(text)
-    return text if len(text) <= NARROW else text[: NARROW - 1] + "…"
+def _cut(text: str, most: int = NARROW) -> str:
+    """The text as far as the column goes; `--json` has all of it."""
+    shown = one_line(text[:most])
+    return shown if len(text) <= most and len(shown) <= most else shown[: most - 1] + "…"
 
 
 @audit_group.command("verify")
@@ -208,7 +211,7 @@ async def _verify(client: Client, hashes: tuple[str, ...]) -> ChainCheck:
     check: ChainCheck | None = None
     count = 0
     async with working("verifying", lambda: f"{count} records"):
-        async for page in _pages(client, 0):
+        async for page in _pages(client, {"after": 0, "limit": PAGE}):
             if check is None:
                 check = ChainCheck(expected=page.noted, hashes=hashes, damaged=page.damaged)
             check.feed(entry.row() for entry in page.records)
@@ -216,12 +219,13 @@ async def _verify(client: Client, hashes: tuple[str, ...]) -> ChainCheck:
     return check or ChainCheck(hashes=hashes)
 
 
-async def _pages(client: Client, after: int) -> AsyncIterator[Page]:
-    cursor: int | None = after
-    while cursor is not None:
-        page = await client.get("/api/audit", Page, {"after": cursor, "limit": PAGE})
+async def _pages(client: Client, query: Mapping[str, object]) -> AsyncIterator[Page]:
+    """The page that the query asks for, and those after it."""
+    page = await client.get("/api/audit", Page, query)
+    yield page
+    while page.after is not None:
+        page = await client.get("/api/audit", Page, {**query, "tail": None, "after": page.after})
         yield page
-        cursor = page.after
 
 
 @audit_group.command("export")
@@ -237,7 +241,7 @@ def export_command(after: int, url: str, token: str, as_json: bool) -> None:  # 
     write: Callable[[bytes], object] = sys.stdout.buffer.write
 
     async def work(client: Client) -> None:
-        async for page in _pages(client, after):
+        async for page in _pages(client, {"after": after, "limit": PAGE}):
             for entry in page.records:
                 write(msgspec.json.encode(entry) + b"\n")
         sys.stdout.buffer.flush()
@@ -251,6 +255,6 @@ def read_export(path: Path) -> Iterable[Entry]:
         for number, line in enumerate(lines, 1):
             try:
                 yield msgspec.json.decode(line, type=Entry)
-            except msgspec.MsgspecError as problem:
+            except UNREADABLE as problem:
                 text = f"{path}, line {number}: expected a line of `audit export` ({problem})"
                 raise click.BadParameter(text, param_hint="--file") from None

@@ -147,7 +147,7 @@ def _change(change: Callable[[TOMLDocument], None], told: dict[str, str], *, as_
     path = settings_file(os.environ)
 
     def work() -> None:
-        change_settings(path, change, check=check_sections)
+        change_settings(path, change, check=lambda settings: check_sections(settings, os.environ))
 
     guarded(work)
     if as_json:
@@ -166,7 +166,7 @@ def check_command(as_json: bool) -> None:
     path = settings_file(os.environ)
     try:
         settings = load_settings(os.environ)
-        check_sections(settings)
+        check_sections(settings, os.environ)
     except ConfigError as problem:
         if not as_json:
             click.echo(f"footplate: {problem}", err=True)
@@ -216,7 +216,7 @@ def _edit() -> None:
             draft.unlink()
             raise ConfigError(str(path), f"{editor} ended with {done.returncode}", "nothing was changed")
         try:
-            check_sections(check_text(path, draft.read_text(encoding="utf-8")))
+            check_sections(check_text(path, draft.read_text(encoding="utf-8")), os.environ)
         except ConfigError as problem:
             click.echo(f"footplate: {problem}", err=True)
             if sys.stdin.isatty() and click.confirm("edit it again?", default=True):

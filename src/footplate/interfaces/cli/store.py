@@ -75,7 +75,7 @@ def backup(path: Path, as_json: bool) -> None:
       footplate store backup ~/footplate-backup.db
     """
     size = _with_store(f"backing up to {path}", lambda store: store.backup(path), lambda: _size(path))
-    _say({"path": str(path), "bytes": size}, f"{path}: {size} bytes", as_json=as_json)
+    _say({"path": str(path), "bytes": size}, f"{path}: {format_size(size)}", as_json=as_json)
 
 
 @store_group.command("check")

@@ -18,6 +18,7 @@ from footplate.interfaces.http.sse import MEDIA, WRITE_BYTES, Chunk, join_chunks
 from footplate.runtime.acp.connection import Answer, Connection, Waiting
 from footplate.runtime.acp.connections import Connections
 from footplate.runtime.acp.tape import Batch, TapeReader
+from footplate.runtime.audit import Principal
 
 ASYNC: Final = "respond-async"
 BATCH: Final = "a batch; send one message at a time"
@@ -59,6 +60,11 @@ def check_reach(call: Call) -> None:
         )
 
 
+def sender(call: Call) -> Principal:
+    """Who sends a message: several clients, each with its own token, may share a connection."""
+    return msgspec.structs.replace(call.principal, surface="acp")
+
+
 def check_accept(call: Call, media: str) -> None:
     """Raise `NotAcceptable` unless the caller takes the media type."""
     accept = call.header("accept")
@@ -77,14 +83,14 @@ async def exchange(call: Call, door: Connections, connection: Connection, posted
     """The answer to a message: 200 with the response to a request, 202 to anything else."""
     envelope = posted.envelope
     if envelope.kind != "request":
-        await connection.tell(envelope, posted.raw)
+        await connection.tell(envelope, posted.raw, sender(call))
         return Response(status_code=202)
     apart = wants_async(call)
     if apart and connection.waits_for(jsonrpc.id_of(envelope)):
         raise InvalidValue("id", envelope.id, "another one: a request of that id still waits for its answer")
     if envelope.method == "initialize":
         await door.began(connection, envelope)  # first: who hangs up now still has a connection
-    waiting = await connection.call(envelope)
+    waiting = await connection.call(envelope, sender(call))
     if apart:
         return Response(status_code=202, headers={"preference-applied": ASYNC})
     answer = await wait_for(call, connection, waiting)

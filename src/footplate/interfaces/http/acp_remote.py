@@ -24,6 +24,7 @@ from footplate.interfaces.http.acp_calls import (
     check_reach,
     read_posted,
     read_stream_cursor,
+    sender,
     wait_for,
 )
 from footplate.interfaces.http.call import Call
@@ -33,6 +34,7 @@ from footplate.interfaces.http.wire import send_encoded
 from footplate.runtime.acp.connection import Connection
 from footplate.runtime.acp.room import session_of
 from footplate.runtime.acp.tape import TapeReader
+from footplate.runtime.audit import Principal
 from footplate.tasks import spawn
 from footplate.ulid import new_ulid
 
@@ -67,9 +69,9 @@ async def post(call: Call, query: AgentQuery) -> Response:
         named = call.header(SESSION)
         if named and (meant := session_of(envelope)) and meant != named:
             raise InvalidValue(SESSION, named, f"the session of the message, {meant!r}")
-        await connection.call(envelope, stream=named)
+        await connection.call(envelope, sender(call), stream=named)
     else:
-        await connection.tell(envelope, posted.raw)
+        await connection.tell(envelope, posted.raw, sender(call))
     return Response(status_code=202)
 
 
@@ -103,7 +105,7 @@ async def converse(call: Call, query: AgentQuery) -> None:
     reader = connection.tape.reader(0)
     forget = call.at_end(reader.close)
     sending = spawn(_send(socket, reader), name=f"acp socket {connection.name}: send", awaited=True)
-    taking = spawn(_take(socket, connection), name=f"acp socket {connection.name}: receive", awaited=True)
+    taking = spawn(_take(socket, connection, sender(call)), name=f"acp socket {connection.name}: receive", awaited=True)
     try:
         await asyncio.wait((sending, taking), return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -126,7 +128,7 @@ async def _send(socket: WebSocket, reader: TapeReader) -> None:
             await send_encoded(socket, each.body)
 
 
-async def _take(socket: WebSocket, connection: Connection) -> None:
+async def _take(socket: WebSocket, connection: Connection, who: Principal) -> None:
     while True:
         message = await socket.receive()
         if message["type"] == "websocket.disconnect":
@@ -140,18 +142,18 @@ async def _take(socket: WebSocket, connection: Connection) -> None:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
             await connection.send([Failure(jsonrpc.PARSE_ERROR, f"Parse error: {problem}").frame(None)])
         else:
-            await _hand_on(connection, Posted(envelope, raw))
+            await _hand_on(connection, Posted(envelope, raw), who)
 
 
-async def _hand_on(connection: Connection, posted: Posted) -> None:
+async def _hand_on(connection: Connection, posted: Posted, who: Principal) -> None:
     match posted.envelope.kind:
         case "request":
-            await connection.call(posted.envelope)
+            await connection.call(posted.envelope, who)
         case "invalid":
             await connection.send([Failure(jsonrpc.INVALID_REQUEST, "Invalid request: no method").frame(None)])
         case _:
             try:
-                await connection.tell(posted.envelope, posted.raw)
+                await connection.tell(posted.envelope, posted.raw, who)
             except FootplateError as problem:
                 await connection.send([Failure(jsonrpc.INTERNAL_ERROR, str(problem)).frame(None)])
 
@@ -161,7 +163,7 @@ async def _hand_on(connection: Connection, posted: Posted) -> None:
 
 async def _begin(call: Call, posted: Posted, agent: str) -> Response:
     connection = await _open(call, agent)
-    waiting = await connection.call(posted.envelope, stream="")
+    waiting = await connection.call(posted.envelope, sender(call), stream="")
     answer = await wait_for(call, connection, waiting)
     connection.tape.skip(answer.number, "")
     if not answer.failed:
@@ -172,7 +174,7 @@ async def _begin(call: Call, posted: Posted, agent: str) -> Response:
 async def _open(call: Call, agent: str) -> Connection:
     name = f"conn_{new_ulid()}"
     engine = agent or call.api.settings.default_engine
-    return await call.api.acp.remote.open(name, engine, by=call.token_name, origin=call.origin)
+    return await call.api.acp.remote.open(name, engine)
 
 
 async def _known(call: Call) -> Connection:

@@ -50,7 +50,7 @@ async def post(call: Call) -> Response:
         connection = await _known(call)
     else:
         agent = _agent(posted.envelope.params) or call.api.settings.default_engine
-        connection = await door.open(f"conn_{new_ulid()}", agent, by=call.token_name, origin=call.origin)
+        connection = await door.open(f"conn_{new_ulid()}", agent)
     answer = await exchange(call, door, connection, posted)
     answer.headers[HEADER] = connection.name
     return answer

@@ -62,7 +62,7 @@ async def post(call: Call, query: AgentQuery) -> Response:
     is_request = posted.envelope.kind == "request"
     if is_request and not query.agent and await door.find(name) is None:
         raise InvalidValue("agent", query.agent, f"an agent for the new server {name!r}: ?agent=NAME")
-    connection = await door.open(name, query.agent, new=is_request, by=call.token_name, origin=call.origin)
+    connection = await door.open(name, query.agent, new=is_request)
     return await exchange(call, door, connection, posted)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from typing import Annotated, Final
 
 import msgspec
@@ -10,16 +9,18 @@ from msgspec import Meta
 
 from footplate.errors import PermissionDenied
 from footplate.events.base import OptionalRaw
-from footplate.interfaces.http.call import Call
+from footplate.interfaces.http.call import MB, Call
 from footplate.interfaces.http.routing import Routes
 from footplate.runtime.audit_head import read_heads
-from footplate.store.chain import AuditHead, AuditRow
+from footplate.store.chain import UNREADABLE, AuditHead, AuditRow
 
 routes = Routes("audit")
 SCANNED: Final = 10_000
 """How many records one call reads at most: a search for something rare continues with the next page."""
 
 PAGE: Final = 500
+PAGE_BYTES: Final = MB
+"""A page ends with the record that reaches this size: the service and its client hold a whole page in memory."""
 
 
 class AuditQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,27 +43,31 @@ class AuditEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     number: int
     hash: str
     record: OptionalRaw = None
-    damaged: str = ""
+    damaged: bytes = b""
 
     @classmethod
     def of(cls, row: AuditRow) -> AuditEntry:
         """The record as it is sent: its bytes must arrive as they are, or its hash would not be theirs."""
-        try:
-            msgspec.json.decode(row.body)
-            sound = row.body.strip() == row.body
-        except msgspec.MsgspecError:
-            sound = False
-        if sound:
+        if _is_json(row.body) and row.body.strip() == row.body:
             return cls(number=row.number, hash=row.hash, record=msgspec.Raw(row.body))
-        return cls(number=row.number, hash=row.hash, damaged=base64.b64encode(row.body).decode())
+        return cls(number=row.number, hash=row.hash, damaged=row.body)
+
+
+def _is_json(body: bytes) -> bool:
+    """Whether it is JSON, without building its values, which may take many times the memory of a large record."""
+    try:
+        msgspec.json.decode(body, type=msgspec.Raw)
+        return body.isascii() or bool(body.decode())
+    except UNREADABLE:
+        return False
 
 
 class AuditPage(msgspec.Struct, frozen=True, kw_only=True):
     """Some records, oldest first.
 
-    `after` is where the next page begins, if there is one; a page may be empty and not the last where records are
-    filtered. `head` is the newest record, `noted` what was noted of the newest record outside of the store, and
-    `damaged` names the files of such notes that cannot be read.
+    `after` is where the next page begins, if there is one; a page may have fewer records than asked for, or none, and
+    not be the last: where records are filtered, or large. `head` is the newest record, `noted` what was noted of the
+    newest record outside of the store, and `damaged` names the files of such notes that cannot be read.
     """
 
     records: tuple[AuditEntry, ...]
@@ -96,8 +101,8 @@ async def list_audit(call: Call, query: AuditQuery) -> AuditPage:
     head = await trail.head()
     after = max(query.after, head.number - query.tail) if query.tail else query.after
     chosen: list[AuditRow] = []
-    scanned = 0
-    while len(chosen) < query.limit and scanned < SCANNED:
+    scanned = size = 0
+    while len(chosen) < query.limit and scanned < SCANNED and size < PAGE_BYTES:
         rows = await trail.read(after, min(PAGE, query.limit) if not _filters(query) else PAGE)
         if not rows:
             break
@@ -105,7 +110,8 @@ async def list_audit(call: Call, query: AuditQuery) -> AuditPage:
             after, scanned = row.number, scanned + 1
             if _fits(row, query):
                 chosen.append(row)
-            if len(chosen) == query.limit:
+                size += len(row.body)
+            if len(chosen) == query.limit or size >= PAGE_BYTES:
                 break
     return AuditPage(
         records=tuple(map(AuditEntry.of, chosen)),
@@ -125,7 +131,7 @@ def _fits(row: AuditRow, query: AuditQuery) -> bool:
         return True
     try:
         fields = _decoder.decode(row.body)
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         return False  # `audit verify` reports it
     if query.act and fields.act not in query.act:
         return False

@@ -11,6 +11,7 @@ from typing import Final
 from footplate.config.settings import Settings
 from footplate.engines.catalog import engine_names, make_engine
 from footplate.errors import FootplateError
+from footplate.events.wording import format_duration, format_size
 from footplate.runtime.service import Service
 from footplate.runtime.worktrees import Collected
 from footplate.version import __version__
@@ -65,7 +66,7 @@ def render_start(url: str, *, data: str, token: str, line: str) -> str:
 
 def render_collected(collected: Collected) -> str:
     """What became of worktrees that nobody needed."""
-    gone = f"{len(collected.removed)} stale removed ({collected.freed // 1_000_000} MB)"
+    gone = f"{len(collected.removed)} stale removed ({format_size(collected.freed)})"
     return f"worktrees  {gone}, {len(collected.kept)} kept{''.join(f'; {line}' for line in collected.failed)}"
 
 
@@ -85,7 +86,7 @@ def render_leaving(service: Service, processes: int = 0) -> str:
     if not service.leaving:
         return f"{' and '.join(busy)} are ended"
     grace = service.settings.runtime.reattach_grace_s
-    return f"{' and '.join(busy)} go on for {grace:g} s; `footplate serve` takes them over"
+    return f"{' and '.join(busy)} go on for {format_duration(grace)}; `footplate serve` takes them over"
 
 
 async def find_engines(settings: Settings, environ: Mapping[str, str]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from typing import Annotated, Final, TypeVar, get_args, get_origin
+from typing import Annotated, Final, Literal, TypeVar, get_args, get_origin
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -20,13 +20,17 @@ from footplate.interfaces.http.api import Api
 from footplate.interfaces.http.guard import header
 from footplate.interfaces.http.routing import JSON, Found
 from footplate.interfaces.http.wire import HANGUP
-from footplate.runtime.access import OPEN, Grant
-from footplate.runtime.audit import LOCAL, Act, Principal
+from footplate.runtime.access import Grant
+from footplate.runtime.audit import LOCAL, Act, Principal, claimed_surface
 from footplate.runtime.session import Session
 
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
 MB = 1024 * 1024
+PLAIN: Final = {"`int`": "a whole number", "`float`": "a number", "`bool`": "true or false"}
+"""The types of a query in words."""
+LARGEST: Final = 2**63 - 1
+"""The largest number in a query: those of events, lines and records have 64 bits with their sign."""
 SURFACE: Final = "api"
 SURFACE_HEADER: Final = b"x-footplate-surface"
 
@@ -39,7 +43,7 @@ def origin_of(scope: Scope) -> str:
 
 def surface_of(scope: Scope) -> str:
     """What the caller says that it is: the page, a terminal, a program."""
-    return header(scope, SURFACE_HEADER)[:40] or SURFACE
+    return claimed_surface(header(scope, SURFACE_HEADER), SURFACE)
 
 
 class Gone(Exception):
@@ -118,11 +122,6 @@ class Call:
     def origin(self) -> str:
         """Where the call comes from: the address of the peer."""
         return origin_of(self._scope)
-
-    @property
-    def token_name(self) -> str:
-        """The name of the caller's token; empty where none was asked for."""
-        return "" if self.grant is OPEN else self.grant.name
 
     @property
     def principal(self) -> Principal:
@@ -205,7 +204,10 @@ def decode_json(raw: bytes, shape: type[T]) -> T:
 
 
 def decode_query(raw: bytes, shape: type[S]) -> S:
-    """The query as the struct; a field that is a tuple takes every value of its name, any other the last."""
+    """The query as the struct; a field that is a tuple takes every value of its name, any other the last.
+
+    Raises `InvalidValue`, which names the parameter.
+    """
     many = _fields(shape)
     given: dict[str, object] = {}
     for name, value in parse_qsl(raw.decode("latin-1"), keep_blank_values=True):
@@ -216,9 +218,38 @@ def decode_query(raw: bytes, shape: type[S]) -> S:
         elif name in many:
             given[name] = value
     try:
-        return msgspec.convert(given, shape, strict=False)
+        query = msgspec.convert(given, shape, strict=False)
     except msgspec.ValidationError as problem:
-        raise InvalidValue("query", _shown(given), str(problem)) from problem
+        raise _refusal(shape, given, str(problem)) from problem
+    for field, name in zip(query.__struct_fields__, query.__struct_encode_fields__, strict=True):
+        value = getattr(query, field)
+        if type(value) is int and value > LARGEST:
+            raise InvalidValue(name, given[name], f"a whole number <= {LARGEST}")
+    return query
+
+
+def _refusal(shape: type[msgspec.Struct], given: Mapping[str, object], reason: str) -> InvalidValue:
+    """The error for what msgspec says of a query: which parameter, its value, and what is expected."""
+    what, _, place = reason.partition(" - at `$.")
+    name = place.partition("`")[0].partition("[")[0]
+    if name not in given:
+        return InvalidValue("query", _shown(given), reason)
+    if "out of range" in what:  # a number of thousands of digits
+        return InvalidValue(name, given[name], f"a whole number <= {LARGEST}")
+    kind = next(field.type for field in msgspec.structs.fields(shape) if field.encode_name == name)
+    if choices := _choices(kind):
+        return InvalidValue(name, given[name], f"one of {', '.join(choices)}")
+    what = what.removeprefix("Expected ").partition(", got ")[0].replace(" | null", "")
+    for word, plain in PLAIN.items():
+        what = what.replace(word, plain)
+    return InvalidValue(name, given[name], what)
+
+
+def _choices(kind: object) -> tuple[str, ...]:
+    """The words that a type allows, if it lists them."""
+    if get_origin(kind) is Literal:
+        return get_args(kind)
+    return tuple(choice for part in get_args(kind) for choice in _choices(part))
 
 
 @cache

@@ -123,6 +123,8 @@ async def write_file(call: Call, query: PathQuery) -> Response:
 
     try:
         await pour(call, take)
+        if not new and await asyncio.to_thread(reachable(call).is_there, query.path):
+            await call.record("file.replace", target=query.path)
         size = await asyncio.to_thread(upload.finish)
     finally:
         await asyncio.to_thread(upload.drop)
@@ -145,6 +147,8 @@ async def make_folder(call: Call, query: PathQuery) -> PathDone:
 @routes.post("/v1/fs/move", scope="files", summary="Move a file or a folder", answer=Moved, problems=(507,))
 async def move_entry(call: Call, body: Move) -> Moved:
     files = reachable(call)
+    if body.overwrite and await asyncio.to_thread(files.is_there, body.target):
+        await call.record("file.replace", target=body.target, source=body.source)
     source, target = await asyncio.to_thread(files.move, body.source, body.target, overwrite=body.overwrite)
     return Moved(source=source, target=target)
 
@@ -161,8 +165,10 @@ async def move_entry(call: Call, body: Move) -> Moved:
 async def upload_batch(call: Call, query: FolderQuery) -> Unpacked:
     if not call.header("content-type").strip().lower().startswith(ARCHIVES):
         raise RequestError(f"content-type must be {TAR}")
-    grounds, limits = reachable(call).grounds, call.api.settings.files
-    work = await asyncio.to_thread(Unpacking, grounds, query.path, limits)
+    files, limits = reachable(call), call.api.settings.files
+    if query.path is None or await asyncio.to_thread(files.is_there, query.path):
+        await call.record("file.replace", target=query.path or "", archive=True)
+    work = await asyncio.to_thread(Unpacking, files.grounds, query.path, limits)
     try:
         await pour(call, work.feed)
         return await asyncio.to_thread(work.finish)

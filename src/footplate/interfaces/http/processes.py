@@ -146,6 +146,8 @@ async def get_limits(call: Call) -> Limits:
 @routes.post("/v1/processes/config", scope="drive", summary="Change the limits until the next start", answer=Limits)
 async def set_limits(call: Call, body: Limits) -> Limits:
     children = table(call)
+    children.check_limits(body)
+    await call.record("process.limits", **msgspec.to_builtins(body))
     children.set_limits(body)
     return children.limits
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from footplate.events.base import OptionalRaw
+from footplate.events.content import ContentBlock
 from footplate.events.ids import RequestId, SessionId, ToolCallId
 from footplate.events.model import RequestOpened
 from footplate.events.requests import Request, RequestKind, RequestOption, RequestState, Suggestion
@@ -36,6 +37,8 @@ class RequestInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """What the call is given, in the engine's own form."""
     detail: ToolDetail | None = None
     """What the call does, typed: the whole change of files or the command."""
+    content: tuple[ContentBlock, ...] = ()
+    """What the agent shows of it beside texts and changes: links, pictures, files, blocks of an unknown kind."""
     questions: tuple[Question, ...] = ()
     plan: str = ""
     plan_file: str = ""
@@ -82,6 +85,7 @@ def describe_request(row: RequestRow, asked: Request | None) -> RequestInfo:
         blocked_path=whole.blocked_path,
         input=whole.input,
         detail=whole.detail,
+        content=whole.content,
         options=whole.options,
         suggestions=whole.suggestions,
         questions=whole.questions,

@@ -12,6 +12,7 @@ import msgspec
 from starlette.responses import Response
 
 from footplate.errors import FootplateError
+from footplate.events.wording import format_size
 from footplate.interfaces.http.api import Api
 from footplate.interfaces.http.call import Call
 from footplate.interfaces.http.routing import JSON, Routes
@@ -116,5 +117,5 @@ async def _disk(api: Api) -> str:
     place = next(folder for folder in (api.data, *api.data.parents) if folder.exists())
     free = (await asyncio.to_thread(shutil.disk_usage, place)).free
     if free < ENOUGH_BYTES:
-        raise OSError(f"{free // 1_000_000} MB are free in {place}; that is little")
-    return f"{free // 1_000_000} MB are free"
+        raise OSError(f"{format_size(free)} are free in {place}; that is little")
+    return f"{format_size(free)} are free"

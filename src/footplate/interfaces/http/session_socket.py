@@ -12,12 +12,13 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from footplate.errors import CursorLost, FootplateError, WrongShape
 from footplate.events import commands as c
 from footplate.events.commands import Command
-from footplate.interfaces.http.call import Call
+from footplate.interfaces.http.call import SURFACE_HEADER, Call
 from footplate.interfaces.http.problem import Problem, problem_of
 from footplate.interfaces.http.routing import Routes
 from footplate.interfaces.http.session_events import Reset
 from footplate.interfaces.http.wire import send_encoded
 from footplate.runtime.access import Scope
+from footplate.runtime.audit import Principal, claimed_surface
 from footplate.runtime.backend import carry_out
 from footplate.runtime.session import Session
 from footplate.tasks import spawn
@@ -109,7 +110,7 @@ async def _take(call: Call, live: Session, socket: WebSocket) -> None:
             command = decode_command(text)
             key = command.key
             call.grant.require(_scope_of(command))
-            await carry_out(live, _signed(command, call.grant.name))
+            await carry_out(live, command, _principal_of(call, command))
             done = Done(done=key)
         except FootplateError as problem:
             done = Done(done=key, problem=problem_of(problem))
@@ -131,6 +132,8 @@ def _scope_of(command: Command) -> Scope:
     return "answer" if isinstance(command, c.AnswerRequest) else "drive"
 
 
-def _signed(command: Command, by: str) -> Command:
-    """Who asked is who the token says, whatever the command claims."""
-    return msgspec.structs.replace(command, by=by, surface=command.surface or SURFACE)
+def _principal_of(call: Call, command: Command) -> Principal:
+    """Who asked is who the token says, whatever the command claims. A page cannot set the header with its surface."""
+    named = call.header(SURFACE_HEADER.decode())
+    surface = claimed_surface(command.surface, claimed_surface(named, SURFACE))
+    return msgspec.structs.replace(call.principal, surface=surface)

@@ -21,7 +21,6 @@ from footplate.interfaces.http.routing import Routes
 from footplate.interfaces.http.shapes import SessionDetail, SessionInfo, SessionList
 from footplate.runtime.choices import choose_options
 from footplate.runtime.limits import Limits
-from footplate.runtime.modes import check_known_mode
 from footplate.runtime.projects import Workplace
 from footplate.runtime.session import Session
 from footplate.runtime.spec import SessionSpec
@@ -115,7 +114,6 @@ async def ensure_session(call: Call, body: NewSession) -> SessionInfo:
         with suppress(SessionExists):  # another caller was first
             return await _create(call, body, name=name)
     live = await call.session()
-    check_known_mode(call.api.engine(live.spec.engine), body.mode)
     if body.mode:
         await live.set_mode(body.mode, call.principal)
     if body.model:
@@ -128,7 +126,6 @@ async def ensure_session(call: Call, body: NewSession) -> SessionInfo:
 async def _create(call: Call, body: NewSession, *, name: str = "") -> SessionInfo:
     where = await _choose_place(call, body)
     engine = call.api.engine(body.engine or where.engine)
-    check_known_mode(engine, body.mode)
     spec = SessionSpec(
         engine=engine.name,
         cwd=where.cwd,

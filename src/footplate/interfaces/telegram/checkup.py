@@ -6,6 +6,7 @@ from footplate.chat.model import Id
 from footplate.config.settings import load_settings
 from footplate.config.telegram import TelegramSettings
 from footplate.errors import BotError, BotUnreachable, ConfigError
+from footplate.events.wording import format_size
 from footplate.interfaces.telegram.bot.client import BotClient
 from footplate.interfaces.telegram.opening import check_settings
 from footplate.runtime.checkup import Finding, Patient, Status
@@ -43,7 +44,8 @@ async def _look(client: BotClient, settings: TelegramSettings, patient: Patient)
         found.append(_finding("warn", "voice is on without a key", "set [telegram.voice] api_key or OPENAI_API_KEY"))
     files = settings.files
     if files.enabled:
-        found.append(_finding("ok", f"files go in (up to {files.max_in_bytes} bytes) and out ({files.max_out_bytes})"))
+        into, out = format_size(files.max_in_bytes), format_size(files.max_out_bytes)
+        found.append(_finding("ok", f"files go in (up to {into}) and out ({out})"))
     return found
 
 

@@ -21,6 +21,7 @@ from footplate.runtime.acp.client import CancelRequest, Client, Manner, Pending,
 from footplate.runtime.acp.methods import METHODS
 from footplate.runtime.acp.room import Reply, Room, read_params, session_of
 from footplate.runtime.acp.vendor import EXTENSIONS
+from footplate.runtime.audit import Principal
 from footplate.runtime.hub import Hub
 from footplate.runtime.services import Services
 from footplate.store.values import RequestFilter
@@ -39,8 +40,8 @@ class AcpAgent:
         self._lanes: dict[str, asyncio.Lock] = {}
         self._tasks = Tasks()
 
-    async def receive(self, message: bytes) -> None:
-        """Take one message of the client. Its answer, where it has one, comes by `send`."""
+    async def receive(self, message: bytes, who: Principal) -> None:
+        """Take one message of the client, and who sent it. Its answer, where it has one, comes by `send`."""
         try:
             envelope = jsonrpc.envelope_decoder.decode(message)
         except msgspec.ValidationError as problem:
@@ -48,7 +49,7 @@ class AcpAgent:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
             await self._client.write([Failure(jsonrpc.PARSE_ERROR, f"Parse error: {problem}").frame(None)])
         else:
-            await self._dispatch(envelope)
+            await self._dispatch(envelope, who)
 
     async def close(self) -> None:
         """The client is gone. The sessions go on; what it was asked can be answered elsewhere."""
@@ -57,16 +58,16 @@ class AcpAgent:
 
     # ----------------------------------------------------------------------------------------- dispatch
 
-    async def _dispatch(self, envelope: Envelope) -> None:
+    async def _dispatch(self, envelope: Envelope, who: Principal) -> None:
         match envelope.kind:
             case "request" if envelope.method == "initialize":
-                await self._serve(jsonrpc.id_of(envelope), envelope)  # nothing may pass it
+                await self._serve(jsonrpc.id_of(envelope), envelope, who)  # nothing may pass it
             case "request":
-                self._start(self._serve_in_lane(envelope))
+                self._start(self._serve_in_lane(envelope, who))
             case "notification":
                 self._start(self._notified(envelope))
             case "response":
-                self._start(self._answered(envelope))
+                self._start(self._answered(envelope, who))
             case "invalid":
                 failure = Failure(jsonrpc.INVALID_REQUEST, "Invalid request: neither a method nor a result")
                 await self._client.write([failure.frame(None)])
@@ -79,18 +80,19 @@ class AcpAgent:
         name = session_of(envelope)
         return self._lanes.setdefault(name, asyncio.Lock()) if name else asyncio.Lock()
 
-    async def _serve_in_lane(self, envelope: Envelope) -> None:
+    async def _serve_in_lane(self, envelope: Envelope, who: Principal) -> None:
         async with self._lane(envelope):
-            await self._serve(jsonrpc.id_of(envelope), envelope)
+            await self._serve(jsonrpc.id_of(envelope), envelope, who)
 
-    async def _serve(self, rpc_id: RpcId, envelope: Envelope) -> None:
+    async def _serve(self, rpc_id: RpcId, envelope: Envelope, who: Principal) -> None:
         method = METHODS.get(envelope.method or "")
         try:
             if method is None and self._room.manner.extensions:
                 method = EXTENSIONS.get(envelope.method or "")
             if method is None:
                 raise unknown_method(envelope.method or "")  # noqa: TRY301
-            reply = await method(self._room, rpc_id, envelope)
+            with self._room.serving(rpc_id, who):
+                reply = await method(self._room, rpc_id, envelope)
         except Failure as failure:
             await self._client.write([failure.frame(rpc_id)])
         except FootplateError as problem:
@@ -123,7 +125,7 @@ class AcpAgent:
             if rpc_id in seat.prompts.values():
                 await seat.cancel()
 
-    async def _answered(self, envelope: Envelope) -> None:
+    async def _answered(self, envelope: Envelope, who: Principal) -> None:
         name = jsonrpc.id_of(envelope)
         pending = self._client.answered(name) or await self._asked_before(name)
         seat = self._room.seats.get(pending.session) if pending is not None else None
@@ -131,7 +133,7 @@ class AcpAgent:
             log.info("a response that nobody waits for: %r", envelope.id)
             return
         try:
-            await seat.take(pending, envelope)
+            await seat.take(pending, envelope, who)
         except FootplateError as problem:
             log.warning("an answer could not be used: %s", problem)
 

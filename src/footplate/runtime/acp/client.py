@@ -13,7 +13,6 @@ from footplate.acp.encode_requests import Asked
 from footplate.acp.jsonrpc import RpcId
 from footplate.acp.wire import Wire
 from footplate.events.ids import RequestId, SessionId
-from footplate.runtime.audit import Principal
 
 Send = Callable[[Sequence[bytes]], Awaitable[None]]
 """Takes messages, each a line, for good and in order."""
@@ -23,12 +22,6 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
     """What differs between the doors through which a client comes."""
 
     surface: str = "acp"
-    by: str = ""
-    """The name of the token that opened the connection, where one did."""
-
-    origin: str = ""
-    """Where the client is: an address."""
-
     adapter: bool = False
     """Tell of lines that were no messages, and of the agent's exit, as `_adapter/...` does."""
 
@@ -46,11 +39,6 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
 
     all_engines: bool = False
     """List the sessions of every engine, not only of the connection's own."""
-
-    @property
-    def principal(self) -> Principal:
-        """Who acts over the connection."""
-        return Principal(by=self.by or self.surface, surface=self.surface, origin=self.origin)
 
 
 class CancelRequest(Wire, frozen=True, kw_only=True):

@@ -20,6 +20,7 @@ from footplate.acp.jsonrpc import Envelope, RpcId
 from footplate.errors import AnswerLate, FootplateError
 from footplate.runtime.acp.room import session_of
 from footplate.runtime.acp.tape import Message, Tape
+from footplate.runtime.audit import Principal
 from footplate.tasks import complete
 
 CANCEL: Final = "$/cancel_request"
@@ -29,8 +30,8 @@ INTERNAL: Final = Failure(jsonrpc.INTERNAL_ERROR, "Internal error; see the serve
 class Backend(Protocol):
     """The agent's side: `AcpAgent` or `Relay`."""
 
-    async def receive(self, message: bytes) -> None:
-        """Take one message of a client."""
+    async def receive(self, message: bytes, who: Principal) -> None:
+        """Take one message of a client, and who sent it."""
         ...
 
     async def close(self) -> None:
@@ -78,8 +79,6 @@ class Connection:
         self.agent = agent
         self.tape = tape
         self.created_at = created_at
-        self.by = self.origin = ""
-        """Who opened it, and from where."""
         self.backend: Backend | None = None
         self._waiting: dict[RpcId, Waiting] = {}
         self._asked: set[RpcId] = set()
@@ -91,7 +90,9 @@ class Connection:
 
     # --------------------------------------------------------------------------------------------- clients
 
-    async def call(self, envelope: Envelope, *, stream: str | None = None, quiet: bool = False) -> Waiting:
+    async def call(
+        self, envelope: Envelope, who: Principal, *, stream: str | None = None, quiet: bool = False
+    ) -> Waiting:
         """Hand a request to the agent. `stream` is where its answer stands; `quiet` keeps it off the tape."""
         self._numbers += 1
         rpc_id = jsonrpc.id_of(envelope)
@@ -108,19 +109,19 @@ class Connection:
         self._waiting[self._numbers] = waiting
         self._active_at = asyncio.get_running_loop().time()
         try:
-            await self._hand_on(_request(self._numbers, envelope))
+            await self._hand_on(_request(self._numbers, envelope), who)
         except FootplateError as problem:
             await self._settle(self._numbers, failure_of(problem))
         return waiting
 
-    async def tell(self, envelope: Envelope, raw: bytes) -> None:
+    async def tell(self, envelope: Envelope, raw: bytes, who: Principal) -> None:
         """Hand on a notification, or an answer to what the agent asked. Raises what the agent's side raises."""
         self._active_at = asyncio.get_running_loop().time()
         if envelope.method is None:
             self._asked.discard(jsonrpc.id_of(envelope))
         elif envelope.method == CANCEL:
             raw = self._renamed(envelope) or raw
-        await self._hand_on(raw)
+        await self._hand_on(raw, who)
 
     async def answer(self, waiting: Waiting, *, idle_s: float, unless: asyncio.Future[None]) -> Answer | None:
         """Wait for the answer, however long, as long as there are signs of life. Raises `AnswerLate`.
@@ -213,11 +214,11 @@ class Connection:
     async def _settle(self, name: RpcId, failure: Failure) -> None:
         await self.send([failure.frame(name)])
 
-    async def _hand_on(self, message: bytes) -> None:
+    async def _hand_on(self, message: bytes, who: Principal) -> None:
         if self.backend is None:
             await self.lose(Failure(jsonrpc.INTERNAL_ERROR, f"the connection {self.name} was closed"))
             return
-        await self.backend.receive(message)
+        await self.backend.receive(message, who)
 
     def _answered(self, envelope: Envelope) -> Waiting | None:
         if envelope.kind != "response" or isinstance(envelope.id, UnsetType):
@@ -244,7 +245,7 @@ def _peek(frame: bytes) -> Envelope:
     """What a message of the agent is; one that is not JSON-RPC passes as it is."""
     try:
         return jsonrpc.envelope_decoder.decode(frame)
-    except msgspec.ValidationError:
+    except (msgspec.ValidationError, RecursionError):
         return Envelope()
 
 

@@ -21,6 +21,7 @@ from footplate.runtime.acp.client import Manner
 from footplate.runtime.acp.connection import Backend, Connection
 from footplate.runtime.acp.relay import Relay
 from footplate.runtime.acp.tape import Tape
+from footplate.runtime.audit import SERVICE
 from footplate.runtime.hub import Hub
 from footplate.runtime.patience import patiently
 from footplate.runtime.services import Services
@@ -41,8 +42,6 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     agent: str
     created_at: float
     initialize: OptionalRaw = None
-    by: str = ""
-    origin: str = ""
 
 
 class Connections:
@@ -63,10 +62,8 @@ class Connections:
         """Everything that can stand behind a connection."""
         return engine_names(self._services.settings)
 
-    async def open(self, name: str, agent: str, *, new: bool = True, by: str = "", origin: str = "") -> Connection:
+    async def open(self, name: str, agent: str, *, new: bool = True) -> Connection:
         """The connection of that name, new or known. Raises `UnknownEngine`, or `Conflict` for another agent.
-
-        `by` and `origin` say who opens it, and from where.
 
         Without `new` one that is not known raises `NotFound`: the answer of a client that has deleted its connection
         meanwhile must not open it again, for nobody would ever delete that one.
@@ -83,7 +80,7 @@ class Connections:
                 raise UnknownEngine(agent, self.agents())
             await self._rest()
             created_at = self._services.surroundings.time()
-            record = Record(name=name, agent=agent, created_at=created_at, by=by, origin=origin)
+            record = Record(name=name, agent=agent, created_at=created_at)
             await self._provide(agent)
             made = await self._make(record)
             await self._documents.put(name, msgspec.json.encode(record))
@@ -110,8 +107,6 @@ class Connections:
             agent=connection.agent,
             created_at=connection.created_at,
             initialize=envelope.params,
-            by=connection.by,
-            origin=connection.origin,
         )
         body, limit_s = msgspec.json.encode(record), self._services.surroundings.bounds.store_retry_s
         await patiently(lambda: self._documents.put(connection.name, body, durable=False), limit_s=limit_s)
@@ -209,7 +204,7 @@ class Connections:
             return None
         made = await self._make(record)
         if record.initialize is not None:
-            await made.call(Envelope(id=0, method="initialize", params=record.initialize), quiet=True)
+            await made.call(Envelope(id=0, method="initialize", params=record.initialize), SERVICE, quiet=True)
         return made
 
     def _is_forgotten(self, document: Document) -> bool:
@@ -225,7 +220,6 @@ class Connections:
     async def _make(self, record: Record) -> Connection:
         tape = await Tape.open(self._journal(record.name), retry_s=self._services.surroundings.bounds.store_retry_s)
         connection = Connection(record.name, record.agent, tape, created_at=record.created_at)
-        connection.by, connection.origin = record.by, record.origin
         connection.backend = self._backend(connection)
         self._live[record.name] = connection
         return connection
@@ -234,8 +228,7 @@ class Connections:
         settings = self._services.settings.acp_agents.get(connection.agent)
         if settings is not None:
             return Relay(connection.agent, settings, self._services, connection.send, connection.lose)
-        manner = msgspec.structs.replace(self._manner, by=connection.by, origin=connection.origin)
-        return AcpAgent(self._hub, self._services, connection.agent, connection.send, manner)
+        return AcpAgent(self._hub, self._services, connection.agent, connection.send, self._manner)
 
 
 def _read(document: Document) -> Record:

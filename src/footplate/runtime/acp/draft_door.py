@@ -10,6 +10,7 @@ from footplate.acp import jsonrpc
 from footplate.acp.draft import Draft, wants_draft
 from footplate.runtime.acp.agent import AcpAgent
 from footplate.runtime.acp.client import Send
+from footplate.runtime.audit import Principal
 
 
 class DraftDoor:
@@ -20,22 +21,22 @@ class DraftDoor:
         self._send = send
         self._draft: Draft | None = None
 
-    async def receive(self, message: bytes) -> None:
-        """Take one message of the client."""
+    async def receive(self, message: bytes, who: Principal) -> None:
+        """Take one message of the client, and who sent it."""
         try:
             envelope = jsonrpc.envelope_decoder.decode(message)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            await self._agent.receive(message)  # it says what is wrong
+            await self._agent.receive(message, who)  # it says what is wrong
             return
         if self._draft is None and wants_draft(envelope):
             self._draft = Draft()
         if self._draft is None:
-            await self._agent.receive(message)
+            await self._agent.receive(message, who)
             return
         for_agent, for_client = self._draft.incoming(envelope)
         await self._send(for_client)
         for frame in for_agent:
-            await self._agent.receive(frame)
+            await self._agent.receive(frame, who)
 
     async def close(self) -> None:
         """The client is gone."""

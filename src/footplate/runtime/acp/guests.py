@@ -18,12 +18,16 @@ from footplate.runtime.acp.agent import AcpAgent
 from footplate.runtime.acp.client import Manner, Send
 from footplate.runtime.acp.connection import Backend
 from footplate.runtime.acp.draft_door import DraftDoor
+from footplate.runtime.audit import LOCAL, Principal, account_name
 from footplate.runtime.service import Service
 
 SOCKET_NAME: Final = "acp.sock"
 VERSION: Final = 1
 Role = Literal["service", "chat", "editor"]
 """What the owner is: a service comes back when it is restarted, the others are gone for good when they end."""
+
+EDITOR: Final = Principal(by=account_name(), surface="editor", origin=LOCAL)
+"""Who acts through an editor that runs us as a command: only the account of the service reaches the socket."""
 
 
 class Hello(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,7 +73,7 @@ class Guests:
         try:
             await send([write_line(welcome)])
             while line := await reader.readline():
-                await agent.receive(line)
+                await agent.receive(line, EDITOR)
         finally:
             await agent.close()
 

@@ -81,32 +81,32 @@ async def stop_task(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
 # ------------------------------------------------------------------------------------------------- choices
 
 
-async def set_mode(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
+async def set_mode(room: Room, rpc_id: RpcId, envelope: Envelope) -> Reply:
     """Change the mode."""
     params = read_params(envelope, SetSessionModeRequest)
-    await _choose(room, await room.seat(params.session_id), MODE, params.mode_id)
+    await _choose(room, rpc_id, await room.seat(params.session_id), MODE, params.mode_id)
     return Reply(SetSessionModeResponse())
 
 
-async def set_model(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
+async def set_model(room: Room, rpc_id: RpcId, envelope: Envelope) -> Reply:
     """Change the model."""
     params = read_params(envelope, SetModelRequest)
-    await _choose(room, await room.seat(params.session_id), MODEL, params.model_id)
+    await _choose(room, rpc_id, await room.seat(params.session_id), MODEL, params.model_id)
     return Reply(Nothing())
 
 
-async def set_config_option(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
+async def set_config_option(room: Room, rpc_id: RpcId, envelope: Envelope) -> Reply:
     """Change an option; the answer has all of them."""
     params = read_params(envelope, SetSessionConfigOptionRequest)
     seat = await room.seat(params.session_id)
     value = params.value
     if not isinstance(value, str):
         value = seat.encoder.choices.word(params.config_id, truth=value)
-    await _choose(room, seat, params.config_id, value)
+    await _choose(room, rpc_id, seat, params.config_id, value)
     return Reply(SetSessionConfigOptionResponse(config_options=seat.encoder.choices.wire()))
 
 
-async def _choose(room: Room, seat: Seat, name: str, value: str) -> None:
+async def _choose(room: Room, rpc_id: RpcId, seat: Seat, name: str, value: str) -> None:
     """Set an option by its id or category, if it can have the value."""
     option = seat.encoder.choices.find(name)
     known = tuple(each.value for each in option.values) if option is not None else ()
@@ -119,13 +119,13 @@ async def _choose(room: Room, seat: Seat, name: str, value: str) -> None:
         raise InvalidValue(name, value, f"one of {', '.join(known)}")
     match option.category if option is not None else name:
         case "mode":
-            await seat.session.set_mode(value, room.manner.principal)
+            await seat.session.set_mode(value, room.caller(rpc_id))
         case "model":
             await seat.session.set_model(value)
         case "thought_level":
             await seat.session.set_effort(value)
         case _:
-            await seat.session.set_option(option.id if option is not None else name, value, room.manner.principal)
+            await seat.session.set_option(option.id if option is not None else name, value, room.caller(rpc_id))
     await seat.chosen(name, value)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Final, TypeVar
 
 import msgspec
@@ -20,6 +21,7 @@ from footplate.errors import SessionOver
 from footplate.events.ids import SessionId
 from footplate.runtime.acp.client import Client, Manner
 from footplate.runtime.acp.seat import Seat
+from footplate.runtime.audit import Principal
 from footplate.runtime.hub import Hub
 from footplate.runtime.services import Services
 from footplate.runtime.session import Session
@@ -67,6 +69,7 @@ class Room:
         """Where the client has requests sent."""
         self.status: AuthStatusResponse | None = None
         """Who is logged in, as the client was told when it asked."""
+        self._callers: dict[RpcId, Principal] = {}
         self._names: dict[str, SessionId] = {}
         self._closed = False
 
@@ -77,6 +80,19 @@ class Room:
             live = await self.hub.get(self.known(session))
             found = await self.take_seat(live, after=live.view().last_seq)
         return found
+
+    @contextmanager
+    def serving(self, rpc_id: RpcId, who: Principal) -> Iterator[None]:
+        """Know who has sent a request for as long as it is served: several clients may share the connection."""
+        self._callers[rpc_id] = who
+        try:
+            yield
+        finally:
+            self._callers.pop(rpc_id, None)
+
+    def caller(self, rpc_id: RpcId) -> Principal:
+        """Who has sent the request that is being served."""
+        return self._callers[rpc_id]
 
     def known(self, name: str) -> SessionId:
         """The session that the client knows by that name."""

@@ -34,6 +34,7 @@ from footplate.events.requests import Answer, Decline, Deny, Request
 from footplate.runtime.acp.along import Along
 from footplate.runtime.acp.client import Client, Manner, Pending
 from footplate.runtime.acp.extensions import ended_notice, exit_notice, unparsed_notice
+from footplate.runtime.audit import Principal
 from footplate.runtime.log import Delivery
 from footplate.runtime.session import Session
 from footplate.runtime.taps import Taps
@@ -147,16 +148,16 @@ class Seat:
         frames += [self._ask(held.request) for held in view.requests if held.state == "open"]
         await self._client.write(frames)
 
-    async def take(self, pending: Pending, response: jsonrpc.Envelope) -> None:
-        """The client's response to what the agent asked."""
+    async def take(self, pending: Pending, response: jsonrpc.Envelope, who: Principal) -> None:
+        """The client's response to what the agent asked, and who sent it."""
         asked = pending.asked
         outcome = self._outcome(asked, response)
         if isinstance(outcome, Asked):
             await self._client.write([self._client.ask(self.session.id, outcome)])
         elif isinstance(outcome, Unanswered):
-            await self._unanswered(asked.request, outcome)
+            await self._unanswered(asked.request, outcome, who)
         else:
-            await self._answer(asked.request, outcome)
+            await self._answer(asked.request, outcome, who)
 
     def read_along(self, taps: Taps, wanted: RawMessages) -> None:
         """Have the client see lines of the agent as they are, too."""
@@ -212,11 +213,10 @@ class Seat:
         except msgspec.ValidationError as problem:
             return Unanswered(f"{NOT_SHOWN} ({problem})", failed=True)
 
-    async def _answer(self, request: Request, answer: Answer) -> None:
+    async def _answer(self, request: Request, answer: Answer, who: Principal) -> None:
         if request.kind == "question" and isinstance(answer, Deny):
             answer = Decline(message=answer.message)
         try:
-            who = self._manner.principal
             await self.session.answer(request.id, answer, by=who.by, surface=who.surface, origin=who.origin)
         except (AlreadyAnswered, UnknownRequest) as late:
             log.info("a late answer was dropped: %s", late)
@@ -224,7 +224,7 @@ class Seat:
             log.warning("the answer to %s was refused: %s", request.id, problem)
             await self._client.write([self._ask(request)])
 
-    async def _unanswered(self, request: Request, outcome: Unanswered) -> None:
+    async def _unanswered(self, request: Request, outcome: Unanswered, who: Principal) -> None:
         """The client will not answer. Where somebody else watches the request stays open.
 
         Else the turn ends; or, where the client could not show the question, the agent is told just that.
@@ -234,7 +234,7 @@ class Seat:
             return
         log.info("%s: %s, and nobody else watches", request.id, outcome.reason)
         if outcome.failed:
-            await self._answer(request, Deny(message=outcome.reason))
+            await self._answer(request, Deny(message=outcome.reason), who)
             return
         self._cancelled |= set(self.prompts)
         await self.session.interrupt()

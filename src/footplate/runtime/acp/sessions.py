@@ -69,11 +69,11 @@ async def new_session(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
     return Reply(answer, seat.greet)
 
 
-async def load_session(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
+async def load_session(room: Room, rpc_id: RpcId, envelope: Envelope) -> Reply:
     """Bring a session back: all of its past first, then the answer."""
     params = read_params(envelope, LoadSessionRequest)
     session, engine = await _open_again(room, params.session_id)
-    wishes = await _wish(room, session, engine, params)
+    wishes = await _wish(room, rpc_id, session, engine, params)
     last = session.view().last_seq
     seat = await room.take_seat(session, after=0, replayed=last, name=params.session_id, raw=wishes.raw)
     await seat.settled()
@@ -82,11 +82,11 @@ async def load_session(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
     return Reply(answer, seat.greet)
 
 
-async def resume_session(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
+async def resume_session(room: Room, rpc_id: RpcId, envelope: Envelope) -> Reply:
     """Take a session up where it stands; its past is not told."""
     params = read_params(envelope, ResumeSessionRequest)
     session, engine = await _open_again(room, params.session_id)
-    wishes = await _wish(room, session, engine, params)
+    wishes = await _wish(room, rpc_id, session, engine, params)
     before = room.seats.get(session.id)
     while before is not None and before.behind:  # what it has not written yet, the new seat would leave out
         await before.settled()
@@ -97,12 +97,12 @@ async def resume_session(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
     return Reply(answer, seat.greet)
 
 
-async def fork_session(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
+async def fork_session(room: Room, rpc_id: RpcId, envelope: Envelope) -> Reply:
     """A session that goes on from where another stands."""
     params = read_params(envelope, ForkSessionRequest)
     parent = await find_session(room, params.session_id)
     session = await room.hub.fork(parent.id)
-    wishes = await _wish(room, session, room.engine, params)
+    wishes = await _wish(room, rpc_id, session, room.engine, params)
     offer = offer_of(session, room.profile)
     seat = await room.take_seat(session, after=session.view().last_seq, raw=wishes.raw)
     answer = ForkSessionResponse(
@@ -138,11 +138,11 @@ async def close_session(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
     return Reply(CloseSessionResponse())
 
 
-async def delete_session(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
+async def delete_session(room: Room, rpc_id: RpcId, envelope: Envelope) -> Reply:
     """Remove a session with its log, at once."""
     session = await find_session(room, read_params(envelope, DeleteSessionRequest).session_id)
     await room.leave(session.id)
-    await room.hub.delete(session.id, room.manner.principal)
+    await room.hub.delete(session.id, room.caller(rpc_id))
     return Reply(DeleteSessionResponse())
 
 
@@ -197,13 +197,13 @@ async def _open_again(room: Room, name: str) -> tuple[Session, Engine]:
     return session, make_engine(session.spec.engine, room.services.settings)
 
 
-async def _wish(room: Room, session: Session, engine: Engine, params: Opening) -> Wishes:
+async def _wish(room: Room, rpc_id: RpcId, session: Session, engine: Engine, params: Opening) -> Wishes:
     """What the client asks for holds from the session's next process on."""
     wishes = Wishes(engine, params, room.env)
     spec = wishes.applied(session.spec)
     if spec != session.spec:
         session.check_mode(spec.mode)
-        await session.respec(spec)
+        await session.respec(spec, room.caller(rpc_id))
     return wishes
 
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from typing import Final
 
 from footplate.store.base import BUDGET, READ_LIMIT
 from footplate.store.bells import AUDIT_BELL, Bells
 from footplate.store.chain import AuditHead, AuditRow
 from footplate.store.entries import check_limit, check_range
-from footplate.store.sqlite.logs import READ_BYTES
 from footplate.store.sqlite.readers import Readers
+from footplate.store.sqlite.retention import choose_rows
 from footplate.store.sqlite.transaction import Transaction, find_audit_head
 from footplate.store.sqlite.writer import Writer
+
+READ_BYTES: Final = 1024 * 1024
+"""A read ends with the record that reaches this size."""
 
 
 class SqliteAudit:
@@ -76,19 +80,19 @@ def _read(connection: sqlite3.Connection, after: int, limit: int) -> list[AuditR
 def _find_last(connection: sqlite3.Connection, before: float) -> AuditRow | None:
     """Times never fall by much along the chain: the first record that is not older ends the search."""
     found = connection.execute(
-        """SELECT number, hash, body FROM audit
+        """SELECT number, CAST(hash AS BLOB), CAST(body AS BLOB) FROM audit
         WHERE number < coalesce((SELECT min(number) FROM audit WHERE time >= ?), 9223372036854775807)
         ORDER BY number DESC LIMIT 1""",
         (before,),
     ).fetchone()
-    return AuditRow(number=found[0], hash=found[1], body=found[2]) if found else None
+    return AuditRow(number=found[0], hash=found[1].decode(errors="replace"), body=found[2]) if found else None
 
 
 def _cut(tx: Transaction, through: int, budget: int) -> int:
     tx.flush()
     through = min(through, tx.audit_head().number - 1)
-    gone = tx.connection.execute(
-        "DELETE FROM audit WHERE number IN (SELECT number FROM audit WHERE number <= ? ORDER BY number LIMIT ?)",
-        (through, budget),
-    )
-    return gone.rowcount
+    rows = tx.connection.execute("SELECT number, length(body) FROM audit WHERE number <= ? ORDER BY number", (through,))
+    chosen, _ = choose_rows(rows, budget)
+    if chosen:
+        tx.connection.execute("DELETE FROM audit WHERE number <= ?", (chosen[-1],))
+    return len(chosen)

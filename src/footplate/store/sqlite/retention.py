@@ -1,4 +1,4 @@
-"""Removing what may go, a bounded number of rows at a time."""
+"""Removing what may go, a bounded number of rows and bytes at a time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FREE_PAGES = 256
 JOURNALS = 64
 """So many journals are looked at in one step."""
 ROW_BYTES = 4096
-"""A block of raw lines counts as one row of the budget for each of these."""
+"""A row counts once more for each of these bytes: all its pages are put on the list of free pages."""
 PURGED = "session IS NULL AND epoch >= 0"
 """Which logs are being removed; an unfinished import has no session either, and the epoch -1."""
 
@@ -41,8 +41,25 @@ class Block(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def cost(self) -> int:
-        """What removing it takes of the budget: each of its pages is put on the list of free pages."""
-        return 1 + self.size // ROW_BYTES
+        """What removing it takes of the budget."""
+        return cost_of(self.size)
+
+
+def cost_of(size: int) -> int:
+    """What removing a row of this size takes of the budget."""
+    return 1 + size // ROW_BYTES
+
+
+def choose_rows(rows: sqlite3.Cursor, budget: int) -> tuple[list[int], int]:
+    """The first ids of `rows` (id, size) as far as the budget goes, and what is left of it."""
+    chosen: list[int] = []
+    for row, size in rows:
+        if budget <= 0:
+            break
+        chosen.append(row)
+        budget -= cost_of(size)
+    rows.close()
+    return chosen, budget
 
 
 class Step:
@@ -174,7 +191,7 @@ class Step:
 
     def _cut_journal(self, num: int, policy: RetentionPolicy) -> None:
         rows = self._tx.connection.execute(
-            "SELECT number, time, total FROM entries WHERE journal = ? ORDER BY number LIMIT ?", (num, self._left)
+            "SELECT number, time, total, length(body) FROM entries WHERE journal = ? ORDER BY number", (num,)
         )
         found = self._tx.connection.execute(
             "SELECT total FROM entries WHERE journal = ? ORDER BY number DESC LIMIT 1", (num,)
@@ -182,20 +199,21 @@ class Step:
         total = int(found[0]) if found else 0
         gone = self._outdated(rows, total, policy.journal_age_s, policy.journal_bytes)
         if gone:
-            self._tx.connection.execute("UPDATE journals SET cut = ? WHERE num = ?", (gone, num))
-            removed = self._remove("entries", "journal = ? AND number <= ?", num, gone)
-            self.done = replace(self.done, journal=self.done.journal + removed)
+            self._tx.connection.execute("UPDATE journals SET cut = ? WHERE num = ?", (gone[-1], num))
+            self._tx.connection.execute("DELETE FROM entries WHERE journal = ? AND number <= ?", (num, gone[-1]))
+            self.done = replace(self.done, journal=self.done.journal + len(gone))
 
-    def _outdated(self, rows: sqlite3.Cursor, total: int, age_s: float | None, size: int | None) -> int:
-        """The last of the rows, oldest first, that is too old or too far back; 0 when none is. Looks no further."""
+    def _outdated(self, rows: sqlite3.Cursor, total: int, age_s: float | None, size: int | None) -> list[int]:
+        """The entries, oldest first, that are too old or too far back, as far as the budget goes. Looks no further."""
         now = self._tx.clock()
-        gone = 0
-        for place, time, sum_here in rows:
+        gone: list[int] = []
+        for place, time, sum_here, length in rows:
             old = age_s is not None and time < now - age_s
             far = size is not None and total - sum_here >= size
-            if not (old or far):
+            if self._left <= 0 or not (old or far):
                 break
-            gone = int(place)
+            gone.append(int(place))
+            self._left -= cost_of(length)
         rows.close()
         return gone
 
@@ -207,14 +225,10 @@ class Step:
 
     def _remove(self, table: str, where: str, *values: float) -> int:
         """Remove rows as far as the budget goes; how many."""
-        chosen = self._tx.connection.execute(
-            f"SELECT rowid FROM {table} WHERE {where} LIMIT ?", (*values, max(0, self._left))
-        ).fetchall()
+        rows = self._tx.connection.execute(f"SELECT rowid, length(body) FROM {table} WHERE {where}", values)
+        chosen, self._left = choose_rows(rows, self._left)
         if chosen:
-            self._tx.connection.execute(
-                f"DELETE FROM {table} WHERE rowid IN ({marks(len(chosen))})", [row[0] for row in chosen]
-            )
-        self._left -= len(chosen)
+            self._tx.connection.execute(f"DELETE FROM {table} WHERE rowid IN ({marks(len(chosen))})", chosen)
         return len(chosen)
 
     def _vacuum(self) -> bool:

@@ -24,6 +24,7 @@ from footplate.events.model import (
 )
 from footplate.events.requests import Allow, Answer, Choose, Decline, Deny, Reply, Request, RequestOption
 from footplate.events.tools import Choice, CommandDetail, FileChange, FileChangeDetail, Question, QuestionDetail
+from footplate.host.lines import Block, Oversize
 from tests.unit.engines.acp.playing import Json, Play, assert_clean, call, progress, say
 
 R1 = RequestId("turn-1.r1:5")
@@ -93,6 +94,48 @@ def test_a_permission_carries_what_the_agent_shows_only_as_content() -> None:
     assert opened.request.detail == FileChangeDetail(changes=(FileChange(path="/w/a", kind="add", new_text=long),))
     assert opened.request.description == "It replaces the settings."
     assert opened.request.input is None
+
+
+LINK: Json = {"type": "resource_link", "uri": "file:///etc/shadow", "name": "notes.txt"}
+FILE: Json = {"type": "resource", "resource": {"uri": "file:///w/a", "text": "rm -rf /"}}
+PICTURE: Json = {"type": "image", "mimeType": "image/png", "data": "AAAA"}
+NEW: Json = {"type": "_new", "danger": True}
+
+
+@pytest.mark.parametrize("kind", ["other", "execute", "edit"])
+def test_a_permission_carries_links_pictures_files_and_unknown_content(kind: str) -> None:
+    play = in_turn()
+    blocks = [{"type": "content", "content": block} for block in (LINK, FILE, PICTURE, NEW)]
+    words = {"type": "content", "content": {"type": "text", "text": "in production"}}
+    ask(play, kind=kind, title="Update", content=[words, *blocks, {"type": "_odd", "n": 1}])
+    opened = play.events[-1]
+    assert isinstance(opened, RequestOpened)
+    assert opened.request.description == "in production"
+    assert [(field.name, field.text) for field in split_input(opened.request).fields] == [
+        ("link", "notes.txt\nfile:///etc/shadow"),
+        ("file", "file:///w/a\nrm -rf /"),
+        ("picture", "image/png\n3 B"),
+        ("content", '{\n  "type": "content",\n  "content": {\n    "type": "_new",\n    "danger": true\n  }\n}'),
+        ("_odd", '{\n  "type": "_odd",\n  "n": 1\n}'),
+    ]
+
+
+def test_a_plan_shows_what_stands_beside_its_text() -> None:
+    play = in_turn()
+    words = {"type": "content", "content": {"type": "text", "text": "1. Do it"}}
+    ask(play, kind="switch_mode", title="Plan", content=[words, {"type": "content", "content": LINK}])
+    opened = play.events[-1]
+    assert isinstance(opened, RequestOpened)
+    assert (opened.request.kind, opened.request.plan) == ("plan", "1. Do it\n\nlink:\nnotes.txt\nfile:///etc/shadow")
+
+
+def test_a_permission_names_the_files_that_only_its_locations_name() -> None:
+    play = in_turn()
+    places = [{"path": "/etc/shadow", "line": 3}, {"path": "/w/a"}]
+    ask(play, kind="read", title="Read a file", rawInput={"path": "/w/a"}, locations=places)
+    opened = play.events[-1]
+    assert isinstance(opened, RequestOpened)
+    assert opened.request.description == "file: /etc/shadow"
 
 
 def test_a_permission_under_a_title_of_the_model_carries_the_command() -> None:
@@ -264,6 +307,51 @@ def test_a_request_that_is_not_acp_is_refused_and_kept() -> None:
         "id": 5,
         "error": {"code": -32602, "message": "Invalid params: Object missing required field `toolCall`"},
     }
+
+
+DEEP = b"[" * 3000 + b"]" * 3000
+PERMISSION = b'{"jsonrpc":"2.0","id":5,"method":"session/request_permission","params":%s}'
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        DEEP,
+        b'{"sessionId":"s-1","toolCall":{"toolCallId":"c1","title":"\xff"},"options":[]}',
+        b'{"sessionId":"s-1","toolCall":{"toolCallId":"c1","title":"\\ud800"},"options":[]}',
+    ],
+    ids=["deep", "not utf-8", "lone surrogate"],
+)
+def test_a_request_that_cannot_be_decoded_is_refused_and_kept(params: bytes) -> None:
+    play = in_turn()
+    [kept] = play.raw(PERMISSION % params + b"\n")
+    assert isinstance(kept, Unparsed)
+    assert play.frames[-1] == {
+        "jsonrpc": "2.0",
+        "id": 5,
+        "error": {"code": -32700, "message": f"Parse error: {kept.reason}"},
+    }
+    assert play.update(say("and on it goes"))
+
+
+def test_a_request_that_is_too_long_to_be_kept_is_refused() -> None:
+    play = in_turn()
+    [told] = play.do(play.conversation.feed(Block(b"", (Oversize(size=10**8, head=PERMISSION % b'{"a":"xxx'),))))
+    assert isinstance(told, Notice)
+    assert play.frames[-1] == {
+        "jsonrpc": "2.0",
+        "id": 5,
+        "error": {"code": -32700, "message": f"Parse error: {told.text}"},
+    }
+
+
+def test_an_input_nested_as_deeply_as_can_be_decoded_is_asked_about_or_refused() -> None:
+    """The envelope is decoded first, and its parameters with less of the stack left."""
+    given = b'{"sessionId":"s-1","toolCall":{"toolCallId":"c1","rawInput":{"a":%s}},"options":[]}'
+    for depth in range(850, 1000):
+        play = in_turn()
+        [*_, last] = play.raw(PERMISSION % (given % (b"[" * depth + b"]" * depth)) + b"\n")
+        assert isinstance(last, RequestOpened) or play.frames[-1]["id"] == 5
 
 
 # ----------------------------------------------------------------------------------------- nobody to be asked

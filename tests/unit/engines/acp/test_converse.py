@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from footplate.engines.base import Exit, Options
@@ -365,6 +367,24 @@ def test_mode_model_and_effort_are_set_while_it_runs() -> None:
     assert play.answer("session/set_mode", {})[0] == ModeChanged(mode="plan")
 
 
+def test_a_mode_that_is_set_while_it_starts_is_known_at_once_and_set_later() -> None:
+    play = Play()
+    play.begin()
+    assert play.command(SetMode(key="1", mode="plan")) == [ModeChanged(mode="plan")], "should it end before it is ready"
+    assert play.command(SetModel(key="2", model="big")) == [ModelChanged(model="big")]
+    play.answer("initialize", {"protocolVersion": 1, "agentCapabilities": {}})
+    options = [select("m", "model", "small", "big")]
+    play.answer("session/new", {"sessionId": SESSION, "modes": MODES, "configOptions": options})
+    assert play.frames[-1]["params"] == {"sessionId": SESSION, "modeId": "plan"}
+    assert play.answer("session/set_mode", {})[0] == ModeChanged(mode="plan")
+
+
+def test_a_mode_that_is_set_after_the_start_has_failed_is_kept_for_the_next_process() -> None:
+    play = Play(Options(cwd="/project", mode="fast"))
+    play.open(modes=MODES)
+    assert play.command(SetMode(key="1", mode="plan")) == [ModeChanged(mode="plan")]
+
+
 def test_a_mode_that_was_told_already_is_not_told_again() -> None:
     play = Play()
     play.open(modes=MODES)
@@ -426,14 +446,14 @@ def test_when_the_agent_dies_everything_it_had_open_is_closed() -> None:
     assert_clean(play.events)
 
 
-def test_an_agent_that_never_spoke_leaves_only_its_end() -> None:
+def test_an_agent_that_ends_while_it_starts_fails_what_waits_with_its_last_words() -> None:
     play = Play()
     play.prompt()
     play.begin()
-    assert play.finish(Exit(code=127)) == [
-        PromptWithdrawn(prompt=PromptId("p1"), reason="the agent is gone"),
-        EngineDetached(reason="the agent ended", exit_code=127),
-    ]
+    events = play.finish(Exit(code=1, reason="exit code 1", stderr="please log in\n"))
+    error = "the agent ended without a result (exit code 1): please log in"
+    assert [type(event) for event in events] == [TurnStarted, UserMessage, TurnEnded, EngineDetached]
+    assert events[2] == ended(ok=False, answer="", error=error, error_kind="start", stop_reason="error", resume=None)
     assert_clean(play.events)
 
 
@@ -501,6 +521,18 @@ def test_a_line_that_is_too_long_is_named() -> None:
             detail="begin",
         )
     ]
+
+
+@pytest.mark.parametrize("result", [b"[" * 3000 + b"]" * 3000, b'{"stopReason":"\xff"}'], ids=["deep", "not utf-8"])
+def test_a_response_that_cannot_be_decoded_ends_what_waits_for_it(result: bytes) -> None:
+    play = Play()
+    play.open()
+    play.prompt()
+    number = json.dumps(play.last("session/prompt")["id"]).encode()
+    kept, ended = play.raw(b'{"jsonrpc":"2.0","id":' + number + b',"result":' + result + b"}\n")
+    assert isinstance(kept, Unparsed)
+    assert isinstance(ended, TurnEnded)
+    assert (ended.ok, ended.error) == (False, f"Parse error: {kept.reason}")
 
 
 def test_what_we_do_not_offer_is_refused_and_told() -> None:

@@ -18,13 +18,15 @@ from footplate.events.model import (
     EngineDetached,
     Notice,
     RequestApplied,
+    RequestOpened,
     RequestWithdrawn,
     ToolEnded,
     TurnEnded,
     TurnStarted,
+    Unparsed,
 )
 from footplate.events.requests import Allow, Deny
-from footplate.host.lines import Block
+from footplate.host.lines import Block, Oversize
 from tests.unit.engines.claude.playing import recording
 
 PROMPT = PromptId("3f1f1f3e-0000-4000-8000-000000000001")
@@ -116,6 +118,43 @@ def test_a_control_request_that_nobody_serves_is_refused_so_that_the_turn_goes_o
         "request_id": "r",
         "error": "Unsupported control request subtype: request_user_dialog",
     }
+
+
+ASKED = b'{"type":"control_request","request_id":"r","request":%s}'
+DEEP = b'{"subtype":"can_use_tool","tool_name":"Bash","input":%s}' % (b"[" * 3000 + b"]" * 3000)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        Block(ASKED % DEEP + b"\n"),
+        Block(ASKED % b'{"subtype":"can_use_tool","tool_name":"\\ud800"}' + b"\n"),
+        Block(ASKED % b'"can_use_tool"' + b"\n"),
+        Block(b"", (Oversize(10**8, ASKED % b'{"subtype":"can_use_tool","input":{"a":"xxx'),)),
+    ],
+    ids=["deep", "lone surrogate", "no object", "too long"],
+)
+def test_a_control_request_that_cannot_be_read_is_refused_so_that_the_turn_goes_on(block: Block) -> None:
+    reaction = ClaudeConversation(LIVE).feed(block)
+    assert [type(event) for event in reaction.events] == [Notice if block.oversize else Unparsed]
+    [frame] = reaction.frames
+    assert json.loads(frame)["response"] == {
+        "subtype": "error",
+        "request_id": "r",
+        "error": "The control request cannot be read",
+    }
+
+
+def test_an_input_that_is_not_utf_8_is_asked_about_and_answered_as_it_is_shown() -> None:
+    given = b'{"subtype":"can_use_tool","tool_name":"Bash","tool_use_id":"t","input":{"command":"ls \xff"}}'
+    conversation = ClaudeConversation(LIVE)
+    events = conversation.feed(Block(ASKED % given + b"\n")).events
+    [opened] = [event for event in events if isinstance(event, RequestOpened)]
+    assert opened.request.title == "ls \N{REPLACEMENT CHARACTER}"
+    answer = c.AnswerRequest(key="k", request=opened.request.id, answer=Allow())
+    [frame] = conversation.command(answer).frames
+    allowed = json.loads(frame)["response"]["response"]
+    assert allowed["updatedInput"] == {"command": "ls \N{REPLACEMENT CHARACTER}"}
 
 
 def test_a_prompt_that_no_turn_took_up_is_lost_with_the_process() -> None:

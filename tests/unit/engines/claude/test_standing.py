@@ -106,6 +106,28 @@ def test_a_prompt_that_joined_the_turn_before_does_not_start_the_next_one() -> N
     assert started.prompts == ()
 
 
+def test_a_prompt_that_is_echoed_between_turns_begins_none_that_never_ends() -> None:
+    """The lines of its turn were read by a service that was killed, so it was sent again: the CLI only echoes it."""
+    prompt, after = PromptId("prompt"), PromptId("after")
+    second = Translator(cwd="/workspace", resume=SESSION, first_turn=2)
+    second.take_over(Standing(living=True, waiting=(prompt, after)))
+    session = {"session_id": SESSION}
+    said = {"type": "user", "message": {"role": "user", "content": "go"}, "isReplay": True}
+    result = {"type": "result", "subtype": "success", "is_error": False, "result": "done", **session}
+    answer = {"type": "assistant", "message": {"id": "m1", "content": [{"type": "text", "text": "done"}]}, **session}
+    init = {"type": "system", "subtype": "init", "user_message_uuids": [prompt_uuid(after)], **session}
+    echoes = [{**said, "uuid": prompt_uuid(name)} for name in (prompt, after)]
+    lines = (answer, result, echoes[0], init, echoes[1], result)
+    events = [event for line in lines for event in second.feed(Block(msgspec.json.encode(line) + b"\n"))]
+    ended = [event for event in events if isinstance(event, m.TurnEnded)]
+    assert [(turn.prompts, turn.ok, turn.stop_reason) for turn in ended] == [
+        ((), True, "end_turn"),
+        ((prompt,), False, "lost"),
+        ((after,), True, "end_turn"),
+    ]
+    assert [event.prompts for event in events if isinstance(event, m.TurnStarted)] == [(), (prompt,), (after,)]
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_call_of_an_earlier_turn_that_is_told_again_does_not_start_again(version: str) -> None:
     recorded = recording(version, "bash_allowed")

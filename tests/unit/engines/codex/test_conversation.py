@@ -23,6 +23,7 @@ from footplate.events.model import (
     CompactionStarted,
     ConfigChanged,
     EngineAttached,
+    EngineDetached,
     Message,
     MessageDelta,
     ModeChanged,
@@ -39,6 +40,7 @@ from footplate.events.model import (
     ToolStarted,
     ToolUpdated,
     TurnEnded,
+    TurnStarted,
     Unparsed,
     UserMessage,
 )
@@ -519,7 +521,35 @@ def test_mode_model_and_effort_come_with_the_next_turn_once() -> None:
         play.command(Rename(key="7", title="x"))
 
 
+def test_what_is_chosen_while_it_starts_holds_from_the_first_turn_on_and_is_shown() -> None:
+    play = Play()
+    play.prompt()
+    play.command(SetMode(key="1", mode="plan"))
+    play.command(SetModel(key="2", model="m-2"))
+    play.open()
+    attached = next(event for event in play.events if isinstance(event, EngineAttached))
+    later = play.events[play.events.index(attached) + 1 :]
+    assert [event for event in later if isinstance(event, ModeChanged | ModelChanged)] == [
+        ModeChanged(mode="plan"),
+        ModelChanged(model="m-2"),
+    ]
+    params = play.last("turn/start")["params"]
+    assert isinstance(params, dict)
+    assert (params["model"], params["sandboxPolicy"]) == ("m-2", {"type": "readOnly"})
+
+
 # --------------------------------------------------------------------------------------------- requests
+
+
+def test_an_agent_that_ends_while_it_starts_fails_what_waits_with_its_last_words() -> None:
+    play = Play()
+    play.prompt("Fix it")
+    events = play.finish(Exit(code=1, reason="exit code 1", stderr="please log in\n"))
+    assert [type(event) for event in events] == [TurnStarted, UserMessage, TurnEnded, EngineDetached]
+    failed = events[2]
+    assert isinstance(failed, TurnEnded)
+    assert (failed.ok, failed.error) == (False, "the agent ended without a result (exit code 1): please log in")
+    assert check_invariants(play.events, finished=True) == []
 
 
 def asked(play: Play, method: str = APPROVAL, **params: object) -> RequestOpened:
@@ -550,6 +580,48 @@ def test_an_answer_is_a_decision_of_codex(answer: Answer, decision: object) -> N
     assert play.frames[-1] == {"jsonrpc": "2.0", "id": 0, "result": {"decision": decision}}
     resolved = play.tell("serverRequest/resolved", requestId=0)
     assert resolved == [RequestApplied(request=opened.request.id)]
+
+
+@pytest.mark.parametrize(
+    ("decision", "label"),
+    [
+        (["git", "status"], "Yes, and always: commands that begin with git status"),
+        (["sh", "-c", "rm  x\ny"], 'Yes, and always: commands that begin with sh -c "rm  x\\ny"'),
+        ("*", 'Yes, and always: the rule {"acceptWithExecpolicyAmendment": {"execpolicy_amendment": "*"}}'),
+    ],
+)
+def test_always_names_the_rule_that_codex_would_keep(decision: object, label: str) -> None:
+    amendment = {"acceptWithExecpolicyAmendment": {"execpolicy_amendment": decision}}
+    opened = asked(Play(), command="ls", availableDecisions=["accept", amendment, "cancel"])
+    assert [option.label for option in opened.request.options if option.kind == "allow_always"] == [label]
+
+
+def test_always_is_not_offered_for_a_rule_without_a_name() -> None:
+    play = Play()
+    opened = asked(play, command="ls", availableDecisions=["accept", "acceptWithExecpolicyAmendment"])
+    assert [option.kind for option in opened.request.options] == ["allow_once", "deny", "deny_and_stop"]
+    with pytest.raises(InvalidValue):
+        play.reply(opened.request.id, Allow(scope="always"))
+
+
+def test_what_a_command_gets_beyond_the_sandbox_is_part_of_its_input() -> None:
+    host = {"host": "evil.test", "protocol": "https"}
+    more = {"fileSystem": {"write": ["/etc"]}}
+    opened = asked(Play(), command="curl x", cwd="/w", networkApprovalContext=host, additionalPermissions=more)
+    assert opened.request.input is not None
+    assert msgspec.json.decode(opened.request.input) == {
+        "command": "curl x",
+        "cwd": "/w",
+        "networkApprovalContext": host,
+        "additionalPermissions": more,
+    }
+    names = [field.name for field in split_input(opened.request).fields]
+    assert names == ["cwd", "networkApprovalContext", "additionalPermissions"]
+
+
+def test_what_is_typed_into_a_terminal_is_another_tool_than_a_command() -> None:
+    opened = asked(Play(), command="ls", kind="writeStdin")
+    assert opened.request.tool == "write_stdin"
 
 
 def test_a_change_of_files_can_be_allowed_for_the_session() -> None:
@@ -734,6 +806,22 @@ def test_what_we_do_not_offer_is_refused_and_told() -> None:
     assert play.frames[-1]["result"] == {"action": "decline", "content": None}
 
 
+@pytest.mark.parametrize(
+    "params",
+    [b"[" * 3000 + b"]" * 3000, b'{"threadId":"t-1","itemId":"c1","command":"\xff"}'],
+    ids=["deep", "not utf-8"],
+)
+def test_a_request_that_cannot_be_decoded_is_refused_and_kept(params: bytes) -> None:
+    play = Play()
+    play.start()
+    line = b'{"id":5,"method":"%s","params":%s}\n' % (APPROVAL.encode(), params)
+    [kept] = play.do(play.conversation.feed(Block(line)))
+    assert isinstance(kept, Unparsed)
+    assert play.frames[-1]["id"] == 5
+    assert play.frames[-1]["error"] == {"code": -32700, "message": f"Parse error: {kept.reason}"}
+    assert play.end()
+
+
 def test_a_request_outside_of_a_turn_is_declined() -> None:
     play = Play()
     play.open()
@@ -786,6 +874,9 @@ def test_a_tool_of_a_server_is_asked_for_as_a_permission(answer: Answer, result:
         "mcp__greeter__greet",
         "c5",
     )
+    labels = {option.kind: option.label for option in opened.request.options}
+    assert labels["allow_always"] == "Yes, and always: mcp__greeter__greet, with any input"
+    assert labels["allow_session"] == "Yes, and for this session: mcp__greeter__greet, with any input"
     play.reply(opened.request.id, answer)
     assert play.frames[-1]["result"] == result
     play.tell("item/completed", item={**MCP, "status": "failed", "error": {"message": "user rejected MCP tool call"}})

@@ -17,6 +17,18 @@ def say(message: dict[str, object]) -> None:
     sys.stdout.flush()
 
 
+def say_deep(rpc_id: object, *, ask: bool) -> None:
+    """Answer, or ask first, in a line that is nested too deep to be decoded."""
+    nested = "[" * 3000 + "]" * 3000
+    body = (
+        f'"id":"q1","method":"x/question","params":{nested}' if ask else f'"id":{json.dumps(rpc_id)},"result":{nested}'
+    )
+    sys.stdout.write(f'{{"jsonrpc":"2.0",{body}}}\n')
+    sys.stdout.flush()
+    if ask:
+        say({"id": rpc_id, "result": json.loads(sys.stdin.readline())})
+
+
 def serve(message: dict[str, object]) -> None:
     method, rpc_id, params = message.get("method"), message.get("id"), message.get("params")
     match method:
@@ -33,6 +45,8 @@ def serve(message: dict[str, object]) -> None:
         case "x/garbage":
             sys.stdout.write("this is not JSON\n[1]\n")
             say({"id": rpc_id, "result": {}})
+        case "x/deep":
+            say_deep(rpc_id, ask=isinstance(params, dict) and bool(params.get("ask")))
         case "x/big":
             say({"method": "x/big", "params": {"text": "x" * (8 * 1024 * 1024)}})
             say({"id": rpc_id, "result": {}})
@@ -44,6 +58,16 @@ def serve(message: dict[str, object]) -> None:
         case "x/ask":
             say({"id": "q1", "method": "x/question", "params": {}})
             say({"method": "x/asked", "params": {"for": rpc_id}})
+        case "x/permission":
+            options = [{"optionId": "yes", "name": "Allow", "kind": "allow_once"}]
+            call = {"toolCallId": "c1", "title": "rm -rf build", "kind": "execute", "rawInput": {"command": "rm"}}
+            say(
+                {
+                    "id": 7,
+                    "method": "session/request_permission",
+                    "params": {"sessionId": "s9", "toolCall": call, "options": options},
+                }
+            )
         case "x/slow":
             for index in range(5):
                 time.sleep(0.8)

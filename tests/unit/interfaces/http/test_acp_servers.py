@@ -13,7 +13,7 @@ from footplate.config.settings import HttpSettings, Settings
 from footplate.store.memory import MemoryStore
 from footplate.store.values import RetentionPolicy
 from tests.unit.interfaces.http.acp_wire import Wire, is_answer, is_method, number_of, odd, prompt, text_of, until
-from tests.unit.interfaces.http.reading import get, stream
+from tests.unit.interfaces.http.reading import Json, get, stream
 from tests.unit.interfaces.http.served import Served, serve
 
 MOCK = "/v1/acp/s1?agent=mock"
@@ -315,6 +315,17 @@ async def test_noise_of_a_command_is_told_and_harms_nothing(tmp_path: Path) -> N
         noise = [each.data["params"] for each in seen if each.data.get("method") == "_adapter/invalid_stdout"]
         assert [each["raw"] for each in noise] == ["this is not JSON", "[1]"]
         assert all(each["error"] for each in noise)
+
+
+async def test_a_message_of_a_command_that_cannot_be_decoded_leaves_neither_side_waiting(tmp_path: Path) -> None:
+    async with serve(tmp_path, odd()) as served, served.client() as client:
+        wire = Wire(client, "/v1/acp/s1?agent=odd")
+        await wire.begin()
+        refused = await wire.call("x/deep", {"ask": True})
+        assert (refused["id"], refused["error"]["code"]) == ("q1", -32700)
+        message: Json = {"id": "mine", "method": "x/deep", "params": {}}
+        answer = (await wire.post(message)).json()
+        assert (answer["id"], answer["error"]["code"]) == ("mine", -32700)
 
 
 async def test_a_line_of_eight_megabytes_is_delivered(tmp_path: Path) -> None:

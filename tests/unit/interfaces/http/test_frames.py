@@ -103,24 +103,27 @@ async def test_reading_claims_nothing_and_writes_nothing(tmp_path: Path, stored:
 
 
 @pytest.mark.parametrize(
-    ("query", "named"),
+    ("query", "detail"),
     [
-        ("after=-1", "after"),
-        ("before=0", "before"),
-        ("limit=0", "limit"),
-        ("limit=100000", "limit"),
-        ("direction=up", "direction"),
-        ("order=random", "order"),
-        ("chars=-1", "chars"),
-        ("after=x", "after"),
+        ("after=-1", "after: '-1' cannot be used; expected a whole number >= 0"),
+        ("before=0", "before: '0' cannot be used; expected a whole number >= 1"),
+        ("before=x", "before: 'x' cannot be used; expected a whole number"),
+        ("limit=0", "limit: '0' cannot be used; expected a whole number >= 1"),
+        ("limit=100000", "limit: '100000' cannot be used; expected a whole number <= 5000"),
+        ("direction=in&direction=up", "direction: ['in', 'up'] cannot be used; expected one of in, out, err, gap"),
+        ("order=random", "order: 'random' cannot be used; expected one of oldest, newest"),
+        ("chars=-1", "chars: '-1' cannot be used; expected a whole number >= 0"),
+        ("after=x", "after: 'x' cannot be used; expected a whole number"),
+        (f"after={2**63}", f"after: '{2**63}' cannot be used; expected a whole number <= {2**63 - 1}"),
+        (f"before={2**80}", f"before: '{2**80}' cannot be used; expected a whole number <= {2**63 - 1}"),
     ],
 )
-async def test_a_bad_value_is_refused_by_name(tmp_path: Path, stored: MemoryStore, query: str, named: str) -> None:
+async def test_a_bad_value_is_refused_by_name(tmp_path: Path, stored: MemoryStore, query: str, detail: str) -> None:
     await seed(stored)
     async with serve(tmp_path, store=stored) as served, served.client() as client:
         answer = await client.get(f"/api/sessions/{ID}/frames?{query}")
         assert (answer.status_code, answer.headers["content-type"]) == (400, "application/problem+json")
-        assert named in answer.json()["detail"]
+        assert answer.json()["detail"].endswith(detail)
     await stored.close()
 
 

@@ -262,6 +262,8 @@ async def test_a_command_of_a_person_runs_in_the_folder_and_the_agent_hears_of_i
 async def test_mode_model_effort_limits_title_and_archive_are_set_and_seen(
     client: httpx.AsyncClient, session: str
 ) -> None:
+    unknown = await post(client, f"/api/sessions/{session}/mode", 400, mode="nope")
+    assert "one of default, plan" in unknown["detail"]
     await post(client, f"/api/sessions/{session}/mode", 204, mode="plan")
     await post(client, f"/api/sessions/{session}/model", 204, model="mock-fast")
     await post(client, f"/api/sessions/{session}/effort", 204, effort="high")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import httpx
 import msgspec
@@ -14,6 +15,7 @@ from msgspec import Meta
 
 from footplate.config.settings import HttpSettings, Settings
 from footplate.errors import EndpointUnknown, InvalidValue, MethodNotAllowed, RequestError, WrongShape
+from footplate.interfaces.http.app import all_routes
 from footplate.interfaces.http.call import decode_json, decode_query
 from footplate.interfaces.http.routing import Routes, RouteTable
 from footplate.interfaces.http.serving import bind
@@ -66,9 +68,38 @@ def test_a_query_becomes_a_struct_or_a_refusal_that_names_it() -> None:
     assert decode_query(b"name=a&deep=1&limit=3&tags=x&tags=y&other=1", Thing) == Thing(
         name="a", deep=True, limit=3, tags=("x", "y")
     )
-    for bad in (b"", b"name=a&limit=0", b"name=a&limit=many", b"name=a&deep=perhaps"):
-        with pytest.raises(InvalidValue):
+    for bad, said in (
+        (b"", "query: '' cannot be used; expected Object missing required field `name`"),
+        (b"name=a&limit=0", "limit: '0' cannot be used; expected a whole number >= 1"),
+        (b"name=a&limit=many", "limit: 'many' cannot be used; expected a whole number"),
+        (b"name=a&deep=perhaps", "deep: 'perhaps' cannot be used; expected true or false"),
+    ):
+        with pytest.raises(InvalidValue) as refused:
             decode_query(bad, Thing)
+        assert str(refused.value) == said
+
+
+def _holds(kind: object, wanted: type) -> bool:
+    return kind is wanted or any(_holds(part, wanted) for part in get_args(kind))
+
+
+NUMBERS = {
+    (field.encode_name, route.query)
+    for route in all_routes()
+    if route.query is not None
+    for field in msgspec.structs.fields(route.query)
+    if _holds(field.type, int)
+}
+
+
+@pytest.mark.parametrize("number", [str(2**63), str(2**64), "1" + "0" * 4_299, "1" + "0" * 4_300], ids=len)
+def test_a_number_that_no_store_can_hold_is_refused_by_the_name_of_its_parameter(number: str) -> None:
+    assert {name for name, _ in NUMBERS} >= {"after", "before", "limit", "tail", "chars", "epoch", "skip"}
+    for name, shape in NUMBERS:
+        required = "".join(f"{field.encode_name}=x&" for field in msgspec.structs.fields(shape) if field.required)
+        with pytest.raises(InvalidValue) as refused:
+            decode_query(f"{required}{name}={number}".encode(), shape)
+        assert re.fullmatch(rf"{name}: '{number}' cannot be used; expected a whole number <= \d+", str(refused.value))
 
 
 def test_what_is_no_json_and_json_of_another_shape_are_told_apart() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from footplate.runtime.acp.agent import AcpAgent
 from footplate.runtime.acp.client import Manner, Send
 from footplate.runtime.acp.connection import Backend
+from footplate.runtime.acp.guests import EDITOR
 from footplate.runtime.hub import Hub
 from footplate.runtime.services import Services
 from tests.acp_schema import V1, Judge
@@ -76,7 +77,7 @@ class AcpClient:
         await self._send({"id": asked["id"], "error": {"code": code, "message": "no"}})
 
     async def _send(self, message: Json) -> None:
-        await self.agent.receive(json.dumps({"jsonrpc": "2.0", **message}).encode())
+        await self.agent.receive(json.dumps({"jsonrpc": "2.0", **message}).encode(), EDITOR)
 
     async def call(self, method: str, **params: object) -> Json:
         """Send a request and wait for its result. Raises `RpcFailed`."""

@@ -10,6 +10,7 @@ import pytest
 from footplate.events.ids import SessionId
 from footplate.events.requests import Choose, Deny
 from footplate.runtime.acp.client import Manner
+from footplate.runtime.acp.guests import EDITOR
 from footplate.runtime.hub import Hub
 from footplate.runtime.services import Services
 from footplate.runtime.spec import SessionSpec
@@ -364,7 +365,7 @@ async def test_what_cannot_be_gets_an_error_with_its_code(
 )
 async def test_a_line_that_is_no_message_is_told_so(hub: Hub, services: Services, line: bytes, code: int) -> None:
     async with connected(hub, services) as client:
-        await client.agent.receive(line)
+        await client.agent.receive(line, EDITOR)
         answer = await client.hear(lambda each: each.get("id", 0) is None)
         assert answer["error"]["code"] == code
 

@@ -21,6 +21,7 @@ from footplate.runtime.acp.client import Manner, Send
 from footplate.runtime.acp.connection import Answer, Connection
 from footplate.runtime.acp.connections import Connections
 from footplate.runtime.acp.relay import Relay
+from footplate.runtime.audit import SERVICE
 from footplate.runtime.hub import Hub
 from footplate.runtime.services import Services
 from footplate.runtime.surroundings import Bounds
@@ -88,7 +89,7 @@ class FullStore(MemoryStore):
 
 async def _call(connection: Connection, number: int, method: str, **params: object) -> Answer:
     raw = jsonrpc.encode_request(number, method, params)
-    waiting = await connection.call(jsonrpc.envelope_decoder.decode(raw))
+    waiting = await connection.call(jsonrpc.envelope_decoder.decode(raw), SERVICE)
     async with asyncio.timeout(DEADLINE_S):
         return await waiting.answer
 
@@ -133,7 +134,7 @@ async def test_a_response_that_the_store_refuses_for_a_moment_is_stored_though_t
         await _call(connection, 1, "initialize", protocolVersion=1)
         store.full = True
         raw = jsonrpc.encode_request(2, "session/new", {"cwd": str(tmp_path), "mcpServers": []})
-        await connection.call(jsonrpc.envelope_decoder.decode(raw))
+        await connection.call(jsonrpc.envelope_decoder.decode(raw), SERVICE)
         async with asyncio.timeout(DEADLINE_S):
             await store.refused.wait()
         closing = spawn(connections.close(), name="closing")
@@ -158,7 +159,7 @@ async def test_a_relayed_agent_whose_messages_cannot_be_handed_on_is_ended_and_i
         lost.set_result(failure)
 
     relay = Relay("cat", AcpAgentSettings(command=("cat",)), services, send, lose)
-    await relay.receive(b'{"jsonrpc": "2.0", "id": 1, "method": "initialize"}')
+    await relay.receive(b'{"jsonrpc": "2.0", "id": 1, "method": "initialize"}', SERVICE)
     async with asyncio.timeout(DEADLINE_S):
         failure = await lost
     assert "ZeroDivisionError" in str(failure)

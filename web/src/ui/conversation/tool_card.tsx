@@ -66,7 +66,7 @@ export function ToolCard({ item, live, session, held }: ToolCardProps): JSX.Elem
         <Icon name={shown ? "up" : "down"} size={12} />
       </button>
       {shown && !asks ? <ToolBody item={item} live={live} session={session} /> : null}
-      {held && asks ? <RequestCard asked={askedOf(held, session.id)} within modes={session.choices.value.modes} /> : null}
+      {held && asks ? <RequestCard asked={askedOf(held, session.id)} headed={title} modes={session.choices.value.modes} /> : null}
       {held && !asks ? <RequestOutcome held={held} /> : null}
     </section>
   );

@@ -15,10 +15,12 @@ export function askedOfInfo(info: t.RequestInfo): Asked {
   return { ...info, openedAt: info.opened_at };
 }
 
-/** Two requests are equal when one answer means the same for both: the same tool with the same input and change. */
+const SHOWN = ["input", "detail", "description", "reason", "blocked_path", "content", "suggestions", "options"] as const;
+
+/** Two requests are equal when one answer means the same for both: the same tool, and all that is shown of it. */
 export function sameAsked(one: Asked, other: Asked): boolean {
   if (one.id === other.id || one.kind !== "permission" || other.kind !== "permission" || one.tool !== other.tool) return false;
-  return one.title === other.title && same(one.input, other.input) && same(one.detail, other.detail);
+  return one.title === other.title && SHOWN.every((field) => same(one[field], other[field]));
 }
 
 function same(one: unknown, other: unknown): boolean {

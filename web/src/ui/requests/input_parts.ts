@@ -1,5 +1,6 @@
 // What a permission is about, in parts that can be drawn; the twin of src/footplate/events/inputs.py, where the rules are.
-import type { FileChange, Request } from "../../api/types";
+import type { ContentBlock, FileChange, Request } from "../../api/types";
+import { formatBytes } from "../format";
 
 export interface InputField {
   readonly name: string;
@@ -23,11 +24,35 @@ const ROLES = [
   ...["old_string", "oldString", "old_str", "new_string", "newString", "new_str"],
 ];
 
-export function splitInput(request: Pick<Request, "input" | "detail" | "description">): InputParts {
+export function splitInput(request: Pick<Request, "input" | "detail" | "description" | "content">): InputParts {
   const given = request.input ?? null;
   const command = commandOf(request.detail ?? null, given);
   const changes = request.detail?.kind === "file_change" ? (request.detail.changes ?? []) : [];
-  return { command, changes, fields: fieldsOf(given, shownBy(command, request.description ?? "", changes)) };
+  const fields = fieldsOf(given, shownBy(command, request.description ?? "", changes));
+  return { command, changes, fields: [...fields, ...(request.content ?? []).map(describeBlock)] };
+}
+
+/** A block of content in words; its picture is drawn beside that. */
+function describeBlock(block: ContentBlock): InputField {
+  const lines = (...found: (string | undefined)[]): string => found.filter(Boolean).join("\n");
+  switch (block.type) {
+    case "image":
+      return { name: "picture", text: lines(block.media_type, sizeOf(block.data), block.uri) };
+    case "resource":
+      return {
+        name: block.text || block.data ? "file" : "link",
+        text: lines(block.name === block.uri ? "" : block.name, block.uri, block.media_type, sizeOf(block.data), block.text),
+      };
+    case "other":
+      return { name: block.kind || "content", text: JSON.stringify(block.raw, null, 2) };
+    default:
+      return { name: "content", text: JSON.stringify(block, null, 2) };
+  }
+}
+
+/** The size of what is in base64. */
+function sizeOf(data: string | undefined): string {
+  return data ? formatBytes(Math.floor((data.replace(/=+$/, "").length * 3) / 4)) : "";
 }
 
 /** All texts of the input, for its size. */

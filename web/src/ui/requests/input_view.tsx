@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { texts } from "../../texts";
+import { Blocks } from "../conversation/blocks";
 import { DiffView } from "../conversation/diff_view";
 import { formatTextSize } from "../format";
 import { showHidden, showLine } from "../visible";
@@ -12,16 +13,25 @@ import { WholeText } from "./whole_text";
 const LONG_LINES = 20;
 const LONG_TEXT = 2_000;
 
-export function InputView({ asked, within }: { asked: Asked; within: boolean }): JSX.Element | null {
-  const parts = useMemo(() => splitInput(asked), [asked.input, asked.detail, asked.description]);
+interface InputViewProps {
+  asked: Asked;
+  /** The title that the card of its call shows above it. */
+  headed: string | undefined;
+}
+
+export function InputView({ asked, headed }: InputViewProps): JSX.Element | null {
+  const parts = useMemo(() => splitInput(asked), [asked.input, asked.detail, asked.description, asked.content]);
   const text = useMemo(() => inputText(parts), [parts]);
-  if (!text && !parts.changes.length) return within || !asked.title ? null : <p class="verbatim">{showHidden(asked.title)}</p>;
+  const drawn = text.includes(asked.title) || parts.changes.some((change) => change.path === asked.title);
+  const title = drawn || showLine(asked.title) === headed ? "" : asked.title;
+  if (!title && !text && !parts.changes.length) return null;
   const long = text.length > LONG_TEXT || text.split("\n", LONG_LINES + 1).length > LONG_LINES;
   return (
     <div class="input-view">
+      {title ? <p class="verbatim request-title">{showHidden(title)}</p> : null}
       {parts.command ? <WholeText text={parts.command} label={texts.tools.kinds.command} command /> : null}
       {parts.changes.map((change, place) => (
-        <DiffView key={place} change={change} whole absolute={!within} />
+        <DiffView key={place} change={change} whole absolute={headed === undefined} />
       ))}
       {parts.fields.length ? (
         <dl class="fields">
@@ -35,6 +45,7 @@ export function InputView({ asked, within }: { asked: Asked; within: boolean }):
           ))}
         </dl>
       ) : null}
+      <Blocks blocks={(asked.content ?? []).filter((block) => block.type === "image" && block.data)} />
       {long ? <p class="hint input-size">{formatTextSize(text)}</p> : null}
     </div>
   );

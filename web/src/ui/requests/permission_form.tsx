@@ -1,7 +1,7 @@
 // A permission: once, for the session, by a lasting rule, changed, or not.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { AnswerBody } from "../../api/types";
+import type { AnswerBody, RequestOption } from "../../api/types";
 import { texts } from "../../texts";
 import { focusNow } from "../focus";
 import { useRelative } from "../folder";
@@ -14,7 +14,7 @@ import { InputView } from "./input_view";
 
 const words = texts.requests;
 
-export function PermissionForm({ asked, within }: { asked: Asked; within: boolean }): JSX.Element {
+export function PermissionForm({ asked, headed }: { asked: Asked; headed: string | undefined }): JSX.Element {
   const [stage, setStage] = useState<"choose" | "edit" | "deny">("choose");
   const [equal, setEqual] = useState(false);
   const same = equalTo(asked);
@@ -35,7 +35,7 @@ export function PermissionForm({ asked, within }: { asked: Asked; within: boolea
         </p>
       ) : null}
       {asked.plan_prompt ? <p class="hint">{words.underPlan(showLine(asked.plan_prompt))}</p> : null}
-      <InputView asked={asked} within={within} />
+      <InputView asked={asked} headed={headed} />
       {stage === "edit" ? <EditForm asked={asked} give={give} back={() => setStage("choose")} /> : null}
       {stage === "deny" ? <DenyForm give={give} back={() => setStage("choose")} /> : null}
       {stage === "choose" ? (
@@ -51,6 +51,11 @@ export function PermissionForm({ asked, within }: { asked: Asked; within: boolea
               {words.session}: {showLine(asked.suggestions[0].allows || asked.suggestions[0].label)}
             </p>
           ) : null}
+          {ownAlways(asked).map((option) => (
+            <p key={option.id} class="hint lasting">
+              {words.always}: {showLine(option.label)}
+            </p>
+          ))}
           <div class="request-actions">
             <button type="button" class="button primary" data-act="allow" disabled={busy} onClick={() => give({ behavior: "allow" })}>
               <Icon name="check" size={14} />
@@ -62,7 +67,7 @@ export function PermissionForm({ asked, within }: { asked: Asked; within: boolea
               </button>
             ) : null}
             {lasting(asked, give).length ? <MenuButton label={words.alwaysMenu} text={words.always} quiet={false} items={lasting(asked, give)} /> : null}
-            {asked.options?.some((option) => option.means) || asked.suggestions?.length || asked.input ? (
+            {takesChangedInput(asked) ? (
               <button type="button" class="button" data-act="edit" disabled={busy} onClick={() => setStage("edit")}>
                 <Icon name="edit" size={14} />
                 {words.edit}
@@ -84,6 +89,11 @@ function canLast(asked: Asked): boolean {
   return !asked.options?.length || asked.options.some((option) => option.kind === "allow_session" || option.kind === "allow_always" || option.means != null);
 }
 
+/** Whether the agent runs an input that the answer changes; as `takes_changed_input` in src/footplate/events/rules.py. */
+function takesChangedInput(asked: Asked): boolean {
+  return asked.input != null && (!asked.options?.length || asked.options.some((option) => option.means != null));
+}
+
 /** Each lasting rule that is proposed, with the place where it would be kept. */
 function lasting(asked: Asked, give: (body: AnswerBody) => void): MenuItem[] {
   const suggestions = asked.suggestions ?? [];
@@ -94,12 +104,13 @@ function lasting(asked: Asked, give: (body: AnswerBody) => void): MenuItem[] {
     act: () => give({ behavior: "allow", scope: each.destination === "session" ? "session" : "always", suggestion: place }),
   }));
   if (asked.plan_prompt) found.push({ id: "exact", text: words.exact, act: () => give({ behavior: "allow", scope: "exact" }) });
-  if (!suggestions.length) {
-    for (const option of asked.options ?? []) {
-      if (option.kind === "allow_always") found.push({ id: option.id, text: showLine(option.label), act: () => give({ option: option.id }) });
-    }
-  }
+  for (const option of ownAlways(asked)) found.push({ id: option.id, text: showLine(option.label), act: () => give({ option: option.id }) });
   return found;
+}
+
+/** The agent's own options for "always", where it proposes no rules. */
+function ownAlways(asked: Asked): RequestOption[] {
+  return asked.suggestions?.length ? [] : (asked.options ?? []).filter((option) => option.kind === "allow_always");
 }
 
 interface StageProps {
@@ -181,11 +192,11 @@ function asObject(value: unknown): Record<string, unknown> | null {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
 }
 
-/** A command is edited as a command, not as JSON. */
+/** A command is edited as a command, not as JSON; but a text field would turn each carriage return into a line feed. */
 function mainField(fields: Record<string, unknown> | null): { name: string; text: string } | null {
   for (const name of ["command", "content", "new_string"]) {
     const value = fields?.[name];
-    if (typeof value === "string") return { name, text: value };
+    if (typeof value === "string" && !value.includes("\r")) return { name, text: value };
   }
   return null;
 }

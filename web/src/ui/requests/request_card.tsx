@@ -14,19 +14,19 @@ const ICONS: Record<Asked["kind"], IconName> = { permission: "bell", question: "
 
 interface RequestCardProps {
   asked: Asked;
-  /** It is part of the card of its call, in the conversation. */
-  within?: boolean;
+  /** It is part of the card of its call, in the conversation, and this is the card's title. */
+  headed?: string;
   modes: readonly string[];
   from?: JSX.Element;
 }
 
-export function RequestCard({ asked, within, modes, from }: RequestCardProps): JSX.Element {
+export function RequestCard({ asked, headed, modes, from }: RequestCardProps): JSX.Element {
   const box = useRef<HTMLElement>(null);
   useEffect(() => {
     if (box.current) box.current.dataset["ready"] = "yes";
   }, []);
   return (
-    <section ref={box} class={`request ${asked.kind}${within ? " within" : ""}`} data-request={asked.id} tabIndex={-1} aria-label={showLine(`${asked.tool || words.permission}: ${asked.title}`)}>
+    <section ref={box} class={`request ${asked.kind}${headed === undefined ? "" : " within"}`} data-request={asked.id} tabIndex={-1} aria-label={showLine(`${asked.tool || words.permission}: ${asked.title}`)}>
       <header class="request-head">
         <Icon name={ICONS[asked.kind]} />
         <strong>{asked.limit ? words.limit : `${(asked.kind === "permission" && showLine(asked.tool ?? "")) || texts.conversation.agent} ${words[asked.kind]}`}</strong>
@@ -36,7 +36,7 @@ export function RequestCard({ asked, within, modes, from }: RequestCardProps): J
       </header>
       {asked.rerun ? <p class="request-warning">{words.rerun}</p> : null}
       {asked.detached ? <p class="hint">{words.detached}</p> : null}
-      {asked.kind === "permission" ? <PermissionForm asked={asked} within={within ?? false} /> : null}
+      {asked.kind === "permission" ? <PermissionForm asked={asked} headed={headed} /> : null}
       {asked.kind === "question" ? <QuestionForm asked={asked} /> : null}
       {asked.kind === "plan" ? <PlanForm asked={asked} modes={modes} /> : null}
     </section>

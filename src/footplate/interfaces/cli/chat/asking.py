@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from typing import Final, Literal
 
 import msgspec
 
 from footplate.events.inputs import InputParts, split_input
 from footplate.events.requests import Allow, Answer, Decline, Deny, Reply, Request
+from footplate.events.rules import lasting_option, takes_changed_input
 from footplate.events.tools import Question
 from footplate.events.wording import describe_text_size
 from footplate.interfaces.cli.chat.diff import render_changes
 from footplate.interfaces.cli.chat.text import Line, visible_lines
-from footplate.interfaces.cli.lines import one_line
+from footplate.interfaces.cli.lines import one_line, visible
 
 Stage = Literal["key", "rule", "mode", "refusal", "revision", "words"]
 LONG_INPUT: Final = 30
@@ -31,9 +33,15 @@ class Give(msgspec.Struct, frozen=True):
 
 
 class EditInput(msgspec.Struct, frozen=True):
-    """The person wants to change this text in an editor; `Dialogue.edited` takes it back."""
+    """The person wants to change this JSON in an editor; `Dialogue.edited` takes it back."""
 
     text: str
+
+    @property
+    def line(self) -> str:
+        """The same JSON on one line, for a chat without an editor: nothing in a string is lost or invisible."""
+        compact = msgspec.json.format(self.text, indent=-1)
+        return "".join(char if visible(char) == char else json.dumps(char)[1:-1] for char in compact)
 
 
 class Stay(msgspec.Struct, frozen=True):
@@ -66,6 +74,8 @@ def _key_lines(request: Request, indent: int) -> list[Line]:
     if request.suggestions:
         first = request.suggestions[0]
         lines.append(Line(f"s is, for this session only: {one_line(first.allows or first.label)}", "dim", indent))
+    if (option := lasting_option(request)) is not None:
+        lines.append(Line(f"a is, for the agent: {one_line(option.label)}", "dim", indent))
     return lines
 
 
@@ -164,7 +174,8 @@ class Dialogue:
         if self.request.kind == "question":
             return self._question_hint()
         exactly = " · p exactly this" if self.request.plan_prompt else ""
-        return f"y once · s session{exactly} · a always · e edit · n deny · x deny and stop"
+        edit = " · e edit" if takes_changed_input(self.request) else ""
+        return f"y once · s session{exactly} · a always{edit} · n deny · x deny and stop"
 
     def _question_hint(self) -> str:
         question = self.question
@@ -209,6 +220,8 @@ class Dialogue:
                 return Give(Allow(scope="exact"))
             case "a":
                 return self._always()
+            case "e" if not takes_changed_input(self.request):
+                return Stay((Line("this agent cannot take a changed input; n denies it with words", "dim", 1),))
             case "e":
                 return EditInput(_pretty(self.request))
             case "n":
@@ -263,7 +276,7 @@ class Dialogue:
                     for index, each in enumerate(suggestions, 1)
                 )
             )
-        if any(option.kind == "allow_always" for option in self.request.options):
+        if lasting_option(self.request) is not None:
             return Give(Allow(scope="always"))
         return Stay((Line("the agent proposes no lasting rule; s allows it for this session", "dim", 1),))
 

@@ -67,7 +67,7 @@ async def _go(wanted: Wanted, *, as_json: bool, url: str = "", token: str = "") 
 
 async def _chat(backend: ChatBackend, session: SessionId, *, as_json: bool, again: str) -> int:
     terminal = os.ttyname(STDIN) if os.isatty(STDIN) else ""
-    me = Me.of(os.environ, terminal=terminal, pid=os.getpid())
+    me = Me.of(terminal=terminal, pid=os.getpid())
     if as_json:
         return await JsonChat(backend, me, sys.stdout).run(session, read_lines(STDIN))
     dumb = os.environ.get("TERM", "dumb") == "dumb"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Final, Literal, assert_never
 
 import msgspec
@@ -14,13 +14,14 @@ from footplate.events.content import TextBlock, text_of
 from footplate.events.facts import ContextUsage, FileSuggestions
 from footplate.events.ids import PromptId, SessionId
 from footplate.events.requests import Answer
-from footplate.events.wording import format_money
+from footplate.events.wording import format_money, format_tokens
 from footplate.interfaces.cli.chat import typed as t
 from footplate.interfaces.cli.chat.asking import Dialogue
 from footplate.interfaces.cli.chat.room import Room
 from footplate.interfaces.cli.chat.status import usage_lines
 from footplate.interfaces.cli.chat.text import Line, flat, lines_of
 from footplate.interfaces.cli.lines import one_line
+from footplate.runtime.audit import account_name
 from footplate.runtime.backend import ChatBackend
 from footplate.store.projection import SessionRow
 from footplate.ulid import new_ulid
@@ -35,11 +36,10 @@ class Me(msgspec.Struct, frozen=True):
     surface: str
 
     @classmethod
-    def of(cls, environ: Mapping[str, str], *, terminal: str, pid: int) -> Me:
-        """The person of this environment, at this terminal."""
-        name = environ.get("USER") or environ.get("LOGNAME") or "somebody"
+    def of(cls, *, terminal: str, pid: int) -> Me:
+        """The account of this process, at this terminal."""
         where = terminal.removeprefix("/dev/") if terminal else f"pid {pid}"
-        return cls(name, f"chat {where}")
+        return cls(account_name(), f"chat {where}")
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -179,7 +179,7 @@ class Doer:
         except FootplateError:
             return []
         shares = found.categories if isinstance(found, ContextUsage) else ()
-        return [flat(f"  {each.name}: {each.tokens} tokens") for each in shares if each.tokens]
+        return [flat(f"  {each.name}: {format_tokens(each.tokens)} tokens") for each in shares if each.tokens]
 
     async def _show(self, room: Room, what: str) -> list[Line]:
         view = room.view

@@ -41,4 +41,7 @@ async def edit_text(text: str, environ: Mapping[str, str]) -> str | Line:
             raise
         if code != 0:
             return Line(f"✗ the editor ended with {code}; nothing was answered", "failed")
-        return path.read_text(encoding="utf-8", errors="replace")
+        try:
+            return path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            return Line("✗ the edited text is not UTF-8; nothing was answered", "failed")

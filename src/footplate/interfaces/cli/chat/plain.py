@@ -106,8 +106,8 @@ class PlainChat:
                 self._write(told)
                 self._hint(room)
                 return Outcome()
-            case EditInput(text=text):
-                return Outcome((Line(f"write the changed input behind the e: e {' '.join(text.split())}", "dim"),))
+            case EditInput() as edit:
+                return Outcome((Line(f"write the changed input behind the e: e {edit.line}", "dim"),))
             case Pass():
                 return Outcome()
 

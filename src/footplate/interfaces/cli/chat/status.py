@@ -66,12 +66,13 @@ def status_line(view: SessionView, columns: int, now: float) -> str:
 def usage_lines(view: SessionView) -> list[str]:
     """The figures in full."""
     used = view.usage
-    cache = f"cache {used.cache_read_tokens} read, {used.cache_write_tokens} written"
+    cache = f"cache {format_tokens(used.cache_read_tokens)} read, {format_tokens(used.cache_write_tokens)} written"
     found = [
         f"turns {used.turns} · {format_duration(used.duration_ms / 1000)} · {cost_of(view) or 'cost not told'}",
-        f"tokens in {used.input_tokens} · out {used.output_tokens} · {cache}",
+        f"tokens in {format_tokens(used.input_tokens)} · out {format_tokens(used.output_tokens)} · {cache}",
     ]
     if view.meter.used is not None:
-        found.append(f"context {view.meter.used} of {view.meter.size or 'unknown'} tokens")
+        size = format_tokens(view.meter.size) if view.meter.size else "unknown"
+        found.append(f"context {format_tokens(view.meter.used)} of {size} tokens")
     found += [flat(f"limit {limit.name or limit.kind}: {limit.status} {limit.text}") for limit in view.limits]
     return found
