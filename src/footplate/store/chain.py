@@ -91,6 +91,7 @@ class ChainCheck:
         self.head = AuditHead()
         """The newest record so far."""
         self.breaks: list[Break] = []
+        self._gaps: list[range] = []
 
     def feed(self, rows: Iterable[AuditRow]) -> None:
         """Verify the next records."""
@@ -100,9 +101,12 @@ class ChainCheck:
     def _check(self, row: AuditRow) -> None:
         fields = _read(row)
         whole = fields is not None and hashlib.sha256(row.body).hexdigest() == row.hash
+        if self.count and row.number <= self.head.number:
+            self._check_late(row, whole=whole)
+            return
         adjoins = row.number == self.head.number + 1
         if self.count and not adjoins:
-            self._miss(self.head.number + 1, row.number - 1)
+            self._gaps.append(range(self.head.number + 1, row.number))
         if fields is not None and fields.number != row.number:
             whole = False
             self._break("reordered", row.number, f"is out of order: it was written as number {fields.number}")
@@ -113,6 +117,24 @@ class ChainCheck:
         elif self._expected.get(row.number, row.hash) != row.hash:
             self._break("changed", row.number, "was changed: it had another hash when it was the newest")
         self._take(row, fields, holds=whole)
+
+    def _check_late(self, row: AuditRow, *, whole: bool) -> None:
+        """A record behind one with a higher number. Only an exported file can have that."""
+        if self._first is not None and row.number < self._first.number:
+            self._gaps.append(range(row.number, self._first.number))
+            self._first = row
+        gap = next((gap for gap in self._gaps if row.number in gap), None)
+        if gap is None:
+            self._break("reordered", row.number, f"is there a second time, behind record {self.head.number}")
+        else:
+            self._gaps.remove(gap)
+            self._gaps += [range(gap.start, row.number), range(row.number + 1, gap.stop)]
+            self._break("reordered", row.number, f"is out of order: it is behind record {self.head.number}")
+        if not whole or self._expected.get(row.number, row.hash) != row.hash:
+            self._break("changed", row.number, "was changed")
+        self.count += 1
+        self._expected.pop(row.number, None)
+        self._hashes.discard(row.hash)
 
     def _take(self, row: AuditRow, fields: _Fields | None, *, holds: bool) -> None:
         self._first = self._first or row
@@ -128,6 +150,9 @@ class ChainCheck:
         """Everything that is wrong, once all records were fed."""
         if self._first is not None:
             self._check_start(self._first)
+        for gap in filter(None, self._gaps):
+            self._miss(gap.start, gap.stop - 1)
+        self.breaks.sort(key=lambda broken: broken.number)
         removed = self._first.number - 1 if self._first is not None else 0
         lost = max(self._expected, default=0)
         if lost > self.head.number:

@@ -98,6 +98,34 @@ def test_a_swapped_pair_is_found(whole: bool) -> None:
     assert found(rows) == [("reordered", 7), ("reordered", 8)]
 
 
+@pytest.mark.parametrize(
+    ("order", "breaks"),
+    [
+        ([1, 2, 3, 5, 4, 6], ["record 4 is out of order: it is behind record 5"]),
+        ([2, 1, 3], ["record 1 is out of order: it is behind record 2"]),
+        (
+            [1, 5, 6, 3],
+            ["record 2 is missing", "record 3 is out of order: it is behind record 6", "record 4 is missing"],
+        ),
+        ([4, 2], ["record 1 is missing", "record 2 is out of order: it is behind record 4", "record 3 is missing"]),
+        ([1, 2, 2, 3], ["record 2 is there a second time, behind record 2"]),
+        ([1, 2, 3, 1], ["record 1 is there a second time, behind record 3"]),
+    ],
+)
+def test_a_record_that_was_moved_within_an_exported_file_is_named(order: list[int], breaks: list[str]) -> None:
+    rows = chain(6)
+    check = ChainCheck()
+    check.feed(rows[number - 1] for number in order)
+    assert [each.text for each in check.finish()] == breaks
+    assert check.head == rows[max(order) - 1].head
+
+
+def test_a_record_that_was_moved_and_changed_is_both() -> None:
+    rows = chain(4)
+    rows[1] = replace(rows[1], body=rows[1].body.replace(b"person", b"nobody"))
+    assert found([rows[0], rows[2], rows[1], rows[3]]) == [("reordered", 2), ("changed", 2)]
+
+
 def test_a_cut_end_is_found_by_the_head() -> None:
     rows = chain(20)
     assert found(rows[:15]) == []
