@@ -16,9 +16,11 @@ from typing import Final, Literal
 import msgspec
 
 from footplate.events.base import OptionalRaw
+from footplate.events.content import ContentBlock
 from footplate.events.ids import SessionId
 from footplate.events.requests import Allow, Answer, Choose, Deny, Request, Suggestion
 from footplate.events.rules import SessionRule, lasting_option, meaning, taken_suggestion
+from footplate.events.tools import FileChange, FileChangeDetail
 from footplate.runtime.surroundings import Surroundings
 from footplate.store.base import AuditTrail
 from footplate.store.chain import UNREADABLE, AuditRow
@@ -70,6 +72,9 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True):
     origin: str = ""
 
 
+TEXTS: Final = 32
+"""Up to so many texts of changes are looked for in an input; more are recorded beside it."""
+
 POLICY: Final = "policy"
 """The surface from which rules answer."""
 
@@ -120,9 +125,11 @@ class AnswerRecord(AuditRecord, frozen=True, kw_only=True, omit_defaults=True):
     """An answer to a request, with what was answered.
 
     `input` is what was allowed or denied, `input_sha256` the hash of exactly these bytes. `asked_input` is what the
-    agent had asked for, where the person has changed it. `chosen` is the label of the option that the answer names,
-    `rules` is what the answer allows beyond the one call. `suggestion` is the lasting change that the agent makes by
-    itself because of the answer (a rule in its settings, another mode): no rule of ours stands for each of them.
+    agent had asked for, where the person has changed it. `changes` and `content` are what the agent showed beside the
+    input: changes of files whose text is not in it, links, pictures, files. `chosen` is the label of the option that
+    the answer names, `rules` is what the answer allows beyond the one call. `suggestion` is the lasting change that the
+    agent makes by itself because of the answer (a rule in its settings, another mode): no rule of ours stands for each
+    of them.
     """
 
     kind: str = ""
@@ -133,6 +140,8 @@ class AnswerRecord(AuditRecord, frozen=True, kw_only=True, omit_defaults=True):
     input: OptionalRaw = None
     input_sha256: str = ""
     asked_input: OptionalRaw = None
+    changes: tuple[FileChange, ...] = ()
+    content: tuple[ContentBlock, ...] = ()
     plan: str = ""
     rules: tuple[str, ...] = ()
     suggestion: Suggestion | None = None
@@ -176,6 +185,8 @@ def record_answer(
             input=given,
             input_sha256="" if given is None else hashlib.sha256(given).hexdigest(),
             asked_input=None if given is asked else asked,
+            changes=_changes_beside(request),
+            content=request.content,
             plan=request.plan if given is None else "",
             rules=tuple(rule.label for rule in rules),
             suggestion=_suggestion(request, answer),
@@ -188,6 +199,22 @@ def _seen_input(request: Request) -> OptionalRaw:
     if request.input is None and request.detail is not None:
         return msgspec.Raw(msgspec.json.encode(request.detail))
     return request.input
+
+
+def _changes_beside(request: Request) -> tuple[FileChange, ...]:
+    """The changes of files as they were shown, unless each of their texts is in the input."""
+    if request.input is None or not isinstance(request.detail, FileChangeDetail):
+        return ()
+    changes = request.detail.changes
+    texts = [text for change in changes for text in _texts(change)]
+    # Each text is looked for in an input of perhaps megabytes, on the event loop.
+    covered = len(texts) <= TEXTS and all(msgspec.json.encode(text)[1:-1] in bytes(request.input) for text in texts)
+    return () if covered else changes
+
+
+def _texts(change: FileChange) -> Iterable[str]:
+    yield from filter(None, (change.path, change.old_text, change.new_text, change.moved_to))
+    yield from ("\n".join(hunk.lines) for hunk in change.hunks)
 
 
 def _suggestion(request: Request, answer: Answer) -> Suggestion | None:

@@ -13,10 +13,11 @@ import pytest
 
 from footplate.config.settings import Settings
 from footplate.errors import StoreFull
+from footplate.events.content import ImageBlock, ResourceBlock
 from footplate.events.ids import RequestId, RuleId, SessionId
 from footplate.events.requests import Allow, Choose, Deny, Request, RequestOption, Suggestion
 from footplate.events.rules import SessionRule
-from footplate.events.tools import FileChange, FileChangeDetail
+from footplate.events.tools import FileChange, FileChangeDetail, Hunk
 from footplate.runtime import audit_head
 from footplate.runtime.access import OPEN, Access, Grant, TokenRequest
 from footplate.runtime.audit import DAY_S, Audit, Principal
@@ -159,6 +160,45 @@ def test_a_call_without_an_input_is_recorded_as_it_was_shown(machine: Machine) -
     encoded = msgspec.json.encode(detail)
     assert encoded in record
     assert read(record)["input_sha256"] == hashlib.sha256(encoded).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("change", "beside"),
+    [
+        (FileChange(path="/w/a", old_text="one\n", new_text="zwö\n"), False),
+        (FileChange(path="/w/a", old_text="one\n", new_text="three\n"), True),
+        (FileChange(path="/w/b", new_text="zwö\n"), True),
+        (
+            FileChange(path="/w/a", hunks=(Hunk(old_start=1, old_lines=1, new_start=1, new_lines=0, lines=("-one",)),)),
+            True,
+        ),
+    ],
+)
+def test_a_change_that_is_not_in_the_input_is_recorded_beside_it(
+    machine: Machine, change: FileChange, beside: bool
+) -> None:
+    given = msgspec.Raw(msgspec.json.encode({"path": "/w/a", "old": "one\n", "new": "zwö\n"}))
+    asked = request(input=given, detail=FileChangeDetail(changes=(change,)))
+    fields = read(machine.audit.answer(SESSION, asked, Allow(), ADA))
+    assert fields.get("changes") == ([read(msgspec.json.encode(change))] if beside else None)
+
+
+def test_many_changes_are_recorded_beside_the_input(machine: Machine) -> None:
+    changes = tuple(FileChange(path=f"/w/{number}", new_text="x") for number in range(1000))
+    given = msgspec.Raw(msgspec.json.encode([[change.path, "x"] for change in changes]))
+    fields = read(
+        machine.audit.answer(SESSION, request(input=given, detail=FileChangeDetail(changes=changes)), Allow(), ADA)
+    )
+    assert fields["changes"] == [read(msgspec.json.encode(change)) for change in changes]
+
+
+def test_links_and_files_that_were_shown_are_recorded(machine: Machine) -> None:
+    content = (
+        ResourceBlock(uri="file:///etc/shadow", name="notes.txt"),
+        ImageBlock(media_type="image/png", data="AAAA"),
+    )
+    fields = read(machine.audit.answer(SESSION, request(input=None, content=content), Allow(), ADA))
+    assert fields["content"] == list(msgspec.to_builtins(content))
 
 
 # -------------------------------------------------------------------------------------------------- retention
