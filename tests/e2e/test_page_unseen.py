@@ -179,9 +179,8 @@ HIDING_PLANS = {
 }
 
 
+@pytest.mark.parametrize("person", ["desk"], indirect=True)  # a phone draws it by the same code
 async def test_a_plan_that_formatting_would_shorten_is_shown_as_it_is_written(person: Visit) -> None:
-    if person.name == "phone":
-        pytest.skip("the same code")
     await person.page.get_by_role("combobox", name="Permissions").select_option("plan")
     for plan, shown in HIDING_PLANS.values():
         write = tool("Write", {"file_path": "$PLANFILE", "content": plan})
@@ -326,8 +325,8 @@ async def test_a_turn_that_fails_at_its_start_shows_the_message_the_error_and_a_
                 await expect(failed).to_contain_text(LOGIN)
                 await expect(failed.get_by_role("button", name="Try again")).to_be_visible()
                 await expect(person.page.locator(".session-head .badge")).to_have_text("Failed")
+                await person.picture(f"unseen-start-{size}-{how.replace(' ', '-')}")
                 await person.page.reload()
-            await person.picture(f"unseen-start-{size}-{how.replace(' ', '-')}")
             await person.page.goto(f"{server.url}/ui/")
             await expect(person.page.locator(".session-row .facts").first).to_contain_text("Failed")
 
