@@ -8,6 +8,8 @@ AGENTS := tests/agents/node_modules
 PAGE := src/footplate/interfaces/http/page
 PAGE_SOURCES := $(shell find web/src web/worker web/public web/index.html web/vite.config.ts web/tsconfig.json -type f 2>/dev/null)
 PYTEST := $(BIN)/python -m pytest
+# Half of their time is waiting: for timeouts, for child processes.
+QUICK := $(PYTEST) tests/unit tests/contract tests/simulation -n 4 -m 'not e2e and not long'
 # What one process compiled the next need not compile again, whatever the shell says: a third of the time of the quick tests.
 export PYTHONDONTWRITEBYTECODE :=
 
@@ -60,13 +62,13 @@ CHROMIUM := command -v chromium >/dev/null || [ "$$(id -u)" != 0 ] || { apt-get 
 test: $(VENV)/.ready $(AGENTS)/.ready $(PAGE)/.ready ## the whole suite (the real CLI end to end; the older one where it matters)
 	@$(BWRAP)
 	@$(CHROMIUM)
-	$(PYTEST) tests/unit tests/contract tests/simulation -n 2 -m 'not e2e and not long'
+	$(QUICK)
 	$(PYTEST) tests -n 2 -m 'e2e or long'
 
 test-all: $(VENV)/.ready $(AGENTS)/.ready $(PAGE)/.ready ## every end-to-end test on every Claude CLI version, and the long form of tests/e2e/test_readers.py
 	@$(BWRAP)
 	@$(CHROMIUM)
-	$(PYTEST) tests/unit tests/contract tests/simulation -n 2 -m 'not e2e and not long'
+	$(QUICK)
 	FOOTPLATE_READERS=200 $(PYTEST) tests -n 2 -m 'e2e or long' --all-versions
 
 test-kills: $(VENV)/.ready $(AGENTS)/.ready ## a thousand random kills over mock sessions and fifty over real ones (an hour)
@@ -76,7 +78,7 @@ test-fresh: $(VENV)/.ready ## the README's first minute in a new clone in which 
 	FOOTPLATE_FRESH=1 $(PYTEST) tests/e2e/test_first_minute.py -k clone
 
 test-fast: $(VENV)/.ready $(AGENTS)/.ready ## unit and contract tests only
-	$(PYTEST) tests/unit tests/contract tests/simulation -n 2 -m 'not e2e and not long'
+	$(QUICK)
 
 SEEDS ?= 20000
 FIRST ?= $(shell date +%y%m%d)00000

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import logging
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,26 +21,27 @@ async def fail() -> None:
     raise OSError("the disk is gone")
 
 
-def _modules() -> list[Path]:
-    return sorted(path for path in PACKAGE.rglob("*.py") if "conformance" not in path.parts)
+def _nodes(*names: str) -> Iterator[tuple[str, ast.AST]]:
+    """The syntax of the modules in which one of the names stands, each node with its file."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        text = path.read_text()
+        if "conformance" not in path.parts and any(name in text for name in names):
+            yield from ((str(path.relative_to(PACKAGE)), node) for node in ast.walk(ast.parse(text)))
 
 
 def test_only_the_tasks_module_starts_a_task() -> None:
-    strays = [
-        f"{path.relative_to(PACKAGE)}:{node.lineno}"
-        for path in _modules()
-        if path != PACKAGE / "tasks.py"
-        for node in ast.walk(ast.parse(path.read_text()))
+    starting = [
+        (file, node.lineno)
+        for file, node in _nodes(*STARTERS)
         if isinstance(node, ast.Attribute) and node.attr in STARTERS
     ]
-    assert strays == []
+    assert {file for file, _ in starting} == {"tasks.py"}, starting
 
 
 def test_no_task_is_started_and_forgotten() -> None:
     forgotten = [
-        f"{path.relative_to(PACKAGE)}:{node.lineno}"
-        for path in _modules()
-        for node in ast.walk(ast.parse(path.read_text()))
+        f"{file}:{node.lineno}"
+        for file, node in _nodes("spawn")
         if isinstance(node, ast.Expr)
         and isinstance(node.value, ast.Call)
         and isinstance(node.value.func, ast.Name)
