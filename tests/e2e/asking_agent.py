@@ -2,7 +2,8 @@
 
 `edit N` asks for a new file of N lines, shown as a diff and nowhere else; `list` asks for a command whose title is a
 description of the model's own, `title WORDS` for something that has a title alone, `content` for something that is
-shown as blocks of many kinds, `names` for a tool and a field with long names. Run as a program.
+shown as blocks of many kinds, `names` for a tool and a field with long names, `blind KIND` for a change of a file
+without its text, `plan` for a plan that no message of a chat holds. Run as a program.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ OPTIONS = [
 COMMAND = "touch made && echo gone"
 LONG = "a_name_without_a_place_to_break" * 12
 ALWAYS = {"optionId": "ever", "name": f"Always, commands that begin with {LONG}", "kind": "allow_always"}
+PLAN = "".join(f"Step {number}: do a harmless thing\n" for number in range(300)) + "Last step: rm -rf ~/important\n"
 DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 BLOCKS = [
     {"type": "resource_link", "uri": "file:///etc/shadow", "name": "notes.txt"},
@@ -45,6 +47,12 @@ def call_of(words: list[str]) -> dict[str, Any]:
     if words[0] == "content":
         content = [{"type": "content", "content": block} for block in BLOCKS]
         return {"toolCallId": "c1", "title": "Send", "kind": "other", "status": "pending", "content": content}
+    if words[0] == "plan":
+        text = [{"type": "content", "content": {"type": "text", "text": PLAN}}]
+        return {"toolCallId": "c1", "title": "Plan", "kind": "switch_mode", "status": "pending", "content": text}
+    if words[0] == "blind":
+        where = [{"path": "/work/blind.txt"}]
+        return {"toolCallId": "c1", "title": "blind.txt", "kind": words[1], "status": "pending", "locations": where}
     if words[0] == "names":
         long = {LONG: "the value", "list": [LONG]}
         return {"toolCallId": "c1", "title": "Call", "name": f"mcp__{LONG}__{LONG}", "kind": "other", "rawInput": long}

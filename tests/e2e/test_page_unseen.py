@@ -214,6 +214,23 @@ async def test_an_input_is_not_offered_for_editing_where_the_agent_takes_no_chan
             await expect(card.get_by_role("button", name="Edit first")).to_have_count(0)
 
 
+async def test_a_change_without_its_text_is_not_counted(browser: Browser, world: World) -> None:
+    with running_server(world.work.parent, env=with_asking_agent(world)) as server:
+        async with visit(browser, server) as person:
+            await person.arrive()
+            await person.start(world.work, engine="asking")
+            remark = "(the agent does not say what changes)"
+            for kind, said in (("edit", [remark]), ("delete", [])):
+                await person.say(f"blind {kind}")
+                card = person.page.locator('.card[data-asks="true"]')
+                await expect(card.locator(".diff .path")).to_contain_text("blind.txt")
+                await expect(card.locator(".diff .figures")).to_have_count(0)
+                await expect(card.locator(".diff .no-content")).to_have_text(said)
+                await card.get_by_role("button", name="Deny").click()
+                await card.get_by_role("button", name="Deny", exact=True).click()
+                await expect(card).to_have_count(0)
+
+
 CUT = """
 (card) => {
   const found = [];

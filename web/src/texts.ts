@@ -202,7 +202,7 @@ export const texts = {
     wholeFile: "whole file",
     deleted: "deleted",
     moved: (to: string) => `moved to ${to}`,
-    noText: "The agent does not say what changes.",
+    noText: "(the agent does not say what changes)",
     unchanged: (lines: number) => count(lines, "unchanged line", "unchanged lines"),
     line: (from: number) => `from line ${from}`,
     expand: "Show details",

@@ -22,6 +22,7 @@ CONTEXT: Final = 3
 MOST_EDITS: Final = 1000
 """Texts that differ in more lines than this are shown as removed and added whole: the cost grows with the square."""
 
+NO_TEXT: Final = "(the agent does not say what changes)"
 NO_NEWLINE: Final = "\\ No newline at end of file"
 KINDS: Final[dict[str, LineKind]] = {"+": "added", "-": "removed", " ": "same", "\\": "note"}
 MARKS: Final[dict[LineKind, str]] = {"same": " ", "added": "+", "removed": "-", "gap": "", "note": ""}
@@ -54,10 +55,10 @@ def count_changes(lines: Sequence[DiffLine]) -> tuple[int, int]:
 
 
 def describe_change(change: FileChange, lines: Sequence[DiffLine]) -> str:
-    """The counts of a change, or a remark when the agent sends no text of it."""
+    """The counts of a change, or a remark when the agent sends no text of it; a deletion or a move needs none."""
     if change.hunks or change.old_text is not None or change.new_text is not None:
         return format_changes(*count_changes(lines))
-    return "" if change.kind in ("delete", "move") else "(the agent does not say what changes)"
+    return "" if change.kind in ("delete", "move") else NO_TEXT
 
 
 # ----------------------------------------------------------------------------------------- hunks of a tool

@@ -11,18 +11,18 @@ from typing import Any
 import msgspec
 import pytest
 
-from footplate.events.diffs import MARKS, MOST_EDITS, DiffLine, count_changes, diff_lines
+from footplate.events.diffs import MARKS, MOST_EDITS, DiffLine, count_changes, describe_change, diff_lines
 from footplate.events.tools import FileChange
 from tests.page_program import bundle_function, call_page
 
 CASES: list[dict[str, Any]] = json.loads((Path(__file__).parents[2] / "fixtures" / "events" / "diffs.json").read_text())
 IMPORTED = """
-import { countLines, diffLines } from "../src/ui/conversation/diff_lines";
+import { countLines, describeChange, diffLines } from "../src/ui/conversation/diff_lines";
 
 const counted = (change) => {
   const lines = diffLines(change);
   const { added, removed } = countLines(lines);
-  return { counts: [added, removed], lines };
+  return { counts: [added, removed], said: describeChange(change, lines), lines };
 };
 """
 
@@ -44,13 +44,15 @@ def _texts(lines: tuple[DiffLine, ...]) -> list[str]:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_each_case_of_the_table(case: dict[str, Any]) -> None:
     lines = _lines(case["change"])
-    assert (_texts(lines), list(count_changes(lines))) == (case["lines"], case["counts"])
+    said = describe_change(msgspec.convert(case["change"], FileChange), lines)
+    assert (_texts(lines), list(count_changes(lines)), said) == (case["lines"], case["counts"], case["said"])
 
 
 def test_the_page_draws_and_counts_the_same(program: Path) -> None:
     for case, theirs in zip(CASES, call_page(program, [case["change"] for case in CASES]), strict=True):
         ours = _lines(case["change"])
-        assert theirs == {"counts": case["counts"], "lines": [msgspec.to_builtins(line) for line in ours]}, case["name"]
+        lines = [msgspec.to_builtins(line) for line in ours]
+        assert theirs == {"counts": case["counts"], "said": case["said"], "lines": lines}, case["name"]
 
 
 def _random_changes() -> list[dict[str, str]]:

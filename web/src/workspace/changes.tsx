@@ -8,7 +8,7 @@ import type { OpenSession } from "../state/session";
 import { wordsOf } from "../state/toasts";
 import "../styles/workspace.css";
 import { texts } from "../texts";
-import { countLines, diffLines } from "../ui/conversation/diff_lines";
+import { countLines, diffLines, hasText } from "../ui/conversation/diff_lines";
 import { DiffView } from "../ui/conversation/diff_view";
 import { Folder } from "../ui/folder";
 import { Icon } from "../ui/icons";
@@ -72,14 +72,14 @@ function Edits({ session }: { session: OpenSession }): JSX.Element {
 }
 
 function EditedRow({ session, file, first }: { session: OpenSession; file: EditedFile; first: boolean }): JSX.Element {
-  const counts = useMemo(() => file.edits.map(({ change }) => countLines(diffLines(change))), [file]);
+  const counts = useMemo(() => file.edits.filter(({ change }) => hasText(change)).map(({ change }) => countLines(diffLines(change))), [file]);
   const running = file.edits.some((edit) => edit.status === "running");
   return (
     <ChangeRow
       path={file.path}
       hint={running ? words.notDone : file.edits.length > 1 ? words.edited(file.edits.length) : ""}
-      added={counts.reduce((sum, each) => sum + each.added, 0)}
-      removed={counts.reduce((sum, each) => sum + each.removed, 0)}
+      added={counts.length ? counts.reduce((sum, each) => sum + each.added, 0) : null}
+      removed={counts.length ? counts.reduce((sum, each) => sum + each.removed, 0) : null}
       first={first}
       actions={file.edits.at(-1)?.change.kind === "delete" ? null : <OpenFileButton session={session} path={file.path} />}
     >

@@ -2,6 +2,8 @@
 // The twin of src/footplate/events/diffs.py; tests/fixtures/events/diffs.json holds the cases for both.
 import { diffArrays } from "diff";
 import type { FileChange, Hunk } from "../../api/types";
+import { texts } from "../../texts";
+import { formatChanges } from "../format";
 
 export interface DiffLine {
   readonly kind: "same" | "added" | "removed" | "gap" | "note";
@@ -121,6 +123,20 @@ export function countLines(lines: readonly DiffLine[]): { added: number; removed
     else if (line.kind === "removed") removed += 1;
   }
   return { added, removed };
+}
+
+/** Whether the agent sends the text of a change: without it nobody knows how many lines change. */
+export function hasText(change: FileChange): boolean {
+  return Boolean(change.hunks?.length) || change.old_text != null || change.new_text != null;
+}
+
+/** The counts of a change, or a remark when the agent sends no text of it; a deletion or a move needs none. */
+export function describeChange(change: FileChange, lines: readonly DiffLine[]): string {
+  if (hasText(change)) {
+    const { added, removed } = countLines(lines);
+    return formatChanges(added, removed);
+  }
+  return change.kind === "delete" || change.kind === "move" ? "" : texts.tools.noText;
 }
 
 /** Pairs of what was and what is, side by side. */

@@ -9,7 +9,7 @@ import { useRelative } from "../folder";
 import { formatChanges } from "../format";
 import { Icon } from "../icons";
 import { showHidden, showLine } from "../visible";
-import { countLines, type DiffLine, diffLines, sideBySide } from "./diff_lines";
+import { countLines, type DiffLine, describeChange, diffLines, hasText, sideBySide } from "./diff_lines";
 import { foldLine, Windowed } from "./windowed";
 
 const SHOWN_LINES = 80;
@@ -28,6 +28,8 @@ export const DiffView = memo(function DiffView({ change, whole = false, absolute
   const all = useMemo(() => withoutFirstGap(diffLines(change)), [change]);
   const [open, setOpen] = useState(false);
   const lines = whole || open ? all : all.slice(0, SHOWN_LINES);
+  const known = hasText(change);
+  const remark = known ? "" : describeChange(change, all);
   const split = splitDiffs.value;
   const near = useRelative(change.path);
   // Before it runs, nobody knows whether there is such a file: then the text is all of it that will be there.
@@ -43,9 +45,11 @@ export const DiffView = memo(function DiffView({ change, whole = false, absolute
         {change.kind === "add" ? <span class="badge">{texts.tools.newFile}</span> : null}
         {overwrites ? <span class="badge">{texts.tools.wholeFile}</span> : null}
         {change.kind === "delete" ? <span class="badge">{texts.tools.deleted}</span> : null}
-        <span class="figures">
-          <Counts {...countLines(all)} />
-        </span>
+        {known ? (
+          <span class="figures">
+            <Counts {...countLines(all)} />
+          </span>
+        ) : null}
         <span class="switch" role="group" aria-label={texts.tools.diffView}>
           <button type="button" aria-pressed={!split} onClick={() => (splitDiffs.value = false)}>
             {texts.tools.unified}
@@ -55,13 +59,13 @@ export const DiffView = memo(function DiffView({ change, whole = false, absolute
           </button>
         </span>
       </figcaption>
-      {hasText(change) ? (
+      {known ? (
         <div class="diff-scroll scroll-box" tabIndex={0} role="group" aria-label={showLine(change.path)}>
           {split ? <Split lines={lines} /> : <Unified lines={lines} />}
         </div>
-      ) : (
-        <p class="hint no-content">{texts.tools.noText}</p>
-      )}
+      ) : remark ? (
+        <p class="hint no-content">{remark}</p>
+      ) : null}
       {!whole && all.length > SHOWN_LINES ? (
         <button type="button" class="more" onClick={() => setOpen(!open)}>
           {open ? texts.showLess : texts.showAll(all.length)}
@@ -82,11 +86,6 @@ export function Counts({ added, removed }: { added: number; removed: number }): 
 
 function withoutFirstGap(lines: readonly DiffLine[]): readonly DiffLine[] {
   return lines[0]?.kind === "gap" ? lines.slice(1) : lines;
-}
-
-/** Whether the agent sends what changes; a file that is deleted or moved needs no text. */
-function hasText(change: FileChange): boolean {
-  return Boolean(change.hunks?.length) || change.old_text != null || change.new_text != null || change.kind === "delete" || change.kind === "move";
 }
 
 /** Lines that are too long to be drawn at once, in pieces; only the first has numbers. */
