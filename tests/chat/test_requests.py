@@ -11,7 +11,13 @@ from footplate.config.acp import AcpAgentSettings
 from footplate.config.notify import Hook
 from footplate.events.requests import Deny
 from footplate.interfaces.telegram.opening import open_bridge
-from tests.chat.bench import FAST, Bench, answered, asked
+from tests.chat.bench import FAST, GROUP, ME, Bench, answered, asked
+
+
+def asking() -> dict[str, AcpAgentSettings]:
+    """The agent of `asking_agent.py`, as the settings name it."""
+    program = Path(__file__).parent.parent / "e2e" / "asking_agent.py"
+    return {"asking": AcpAgentSettings(command=(sys.executable, str(program)))}
 
 
 async def test_a_permission_is_one_audible_message_with_its_buttons(bench: Bench) -> None:
@@ -177,10 +183,8 @@ async def test_a_request_whose_message_fails_is_tried_again_at_once(bench: Bench
 
 
 async def test_a_change_that_is_too_large_for_a_message_says_how_large_it_is_and_where_to_see_it(bench: Bench) -> None:
-    program = Path(__file__).parent.parent / "e2e" / "asking_agent.py"
-    agent = AcpAgentSettings(command=(sys.executable, str(program)))
     hook = Hook(kind="command", target="true", link="https://box.test")
-    settings = msgspec.structs.replace(bench.settings(), acp_agents={"asking": agent}, notify=(hook,))
+    settings = msgspec.structs.replace(bench.settings(), acp_agents=asking(), notify=(hook,))
     async with bench.service(settings) as service, open_bridge(service, settings, pace=FAST, poll_s=2):
         shown = await asked(bench, "/asking edit 1000", "permission · asking")
         row = (await service.hub.requests()).items[0]
@@ -189,6 +193,24 @@ async def test_a_change_that_is_too_large_for_a_message_says_how_large_it_is_and
         told = f"⚠ cut: 1,000 lines, 49 KB in all; see it whole: {link} or `footplate requests show {row.id}`"
         assert told in shown.text
         assert "Allow once" in shown.labels
+
+
+async def test_a_long_plan_is_whole_in_each_chat_that_its_request_is_brought_to(bench: Bench) -> None:
+    settings = msgspec.structs.replace(bench.settings(chat_id=GROUP, allowed_user_ids=(ME,)), acp_agents=asking())
+    bench.bots.world.room(GROUP).admins.add(ME)
+    group = bench.bots.person(ME, GROUP)
+    async with bench.service(settings) as service, open_bridge(service, settings, pace=FAST, poll_s=2):
+        await group.write("/asking plan")
+        await bench.bots.until(lambda: group.sees("plan · asking"))
+        await bench.me.write("/requests")
+        await bench.bots.until(lambda: bench.me.sees("plan · asking"))
+        card = bench.me.find("plan · asking")
+        assert "the whole plan is above" in card.text
+        assert "Last step" not in card.text
+        sent = [int(str(call.parameters["chat_id"])) for call in bench.bots.calls("sendDocument")]
+        assert sent == [GROUP, ME]
+        (plan,) = (each for each in bench.me.room.bubbles.values() if each.text == "the whole plan")
+        assert plan.id < card.id
 
 
 async def test_an_agent_that_cannot_start_says_so_in_the_chat(bench: Bench) -> None:

@@ -103,8 +103,11 @@ class RequestBoard:
         await self._kit.outbox.put(key, place, content, urgent=True, about=about)
 
     async def _show_plan(self, view: RequestView, place: Place) -> None:
-        """A plan that is too long for a message comes whole before it: as a file, or as text where there are none."""
-        key = f"rp/{view.request.id}"
+        """A plan that is too long for a message comes whole before it: as a file, or as text where there are none.
+
+        Each place gets its own: a request that is brought into another chat says there, too, that the plan is above.
+        """
+        key = f"rp/{view.request.id}/{place.chat}/{place.topic or ''}"
         if not is_long_plan(view.request) or view.state != "open" or await self._kit.outbox.seen(key):
             return
         quiet = Place(chat=place.chat, topic=place.topic, silent=True)
