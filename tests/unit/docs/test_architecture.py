@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import get_args
 
+from footplate.errors import AlreadyAnswered
 from footplate.events.model import Event, SessionState
 from footplate.host.environment import BASE_NAMES
 
@@ -66,3 +67,8 @@ def test_the_layers_are_those_that_are_checked() -> None:
 def test_the_variables_of_agents_are_those_of_the_code() -> None:
     missing = [name for name in BASE_NAMES if name not in PAGE and name.upper() not in PAGE]
     assert missing == []
+
+
+def test_what_a_second_answer_gets_is_quoted_as_it_is() -> None:
+    late = AlreadyAnswered("R", state="applied", by="ada", surface="web", at=None)
+    assert f'A second answer gets "{late}".' in PAGE
