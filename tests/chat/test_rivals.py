@@ -28,8 +28,8 @@ IMPORT_S = 0.150
 async def test_a_request_expires_by_its_own_timer_and_says_so(bench: Bench) -> None:
     async with bench.bridge(request_timeout_s=0.5):
         await asked(bench)
-        await bench.bots.until(lambda: bench.me.sees("expired: nobody answered"))
-        assert bench.me.find("expired").labels == []
+        await bench.bots.until(lambda: bench.me.sees("unanswered: nobody answered in time"))
+        assert bench.me.find("unanswered").labels == []
 
 
 async def test_without_a_time_out_a_request_waits(bench: Bench) -> None:

@@ -250,9 +250,7 @@ export const texts = {
     from: (surface: string) => `from ${surface}`,
     applied: "the agent has it",
     notApplied: "on its way to the agent",
-    rejected: (reason: string) => `The agent refused the answer: ${reason}`,
-    withdrawn: "The agent no longer asks.",
-    unanswered: "Nobody answered.",
+    ended: { withdrawn: "withdrawn", unanswered: "unanswered", rejected: "the agent refused the answer" },
     late: (who: string, from: string) => `Too late: ${who} was first${from ? ` (${from})` : ""}.`,
     answers: {
       once: "allowed once",

@@ -8,6 +8,8 @@ Terminal, chat and page use one form for each fact:
 `allowed with edits`, `denied`, `denied and stopped`, `plan approved`, `plan sent back`, `answered: ...`, \
 `declined to answer`, `chose: ...` |
 | who answered | `denied by ada from web: use staging` |
+| end without one | `withdrawn: the turn was interrupted`, `unanswered: nobody answered in time`, \
+`the agent refused the answer: ...` |
 | money | `$12.30`, `$0.22`; below ten cents four decimals unless two say it all: `$0.0014`, `$0.05` |
 | duration | `0.4s`, `12s`, `1m 05s`, `1h 02m`, `1d 02h`; a clock that ticks counts whole seconds |
 | tokens | `950`, `1.2k`, `12k`, `1.5M` |
@@ -35,6 +37,7 @@ from footplate.events.requests import (
     Reply,
     Request,
     RequestKind,
+    RequestState,
     Scope,
 )
 from footplate.events.rules import meaning
@@ -58,6 +61,11 @@ CHOSEN: Final[dict[OptionKind, str]] = {
     "deny": "denied",
     "deny_and_stop": "denied and stopped",
 }
+ENDED: Final[dict[RequestState, str]] = {
+    "withdrawn": "withdrawn",
+    "unanswered": "unanswered",
+    "rejected": "the agent refused the answer",
+}
 MINUS: Final = "\N{MINUS SIGN}"
 UNITS: Final = ("KB", "MB", "GB", "TB")
 
@@ -77,6 +85,12 @@ def describe_answerer(by: str, surface: str) -> str:
     """Say who answered and from where, as far as it is known: `by ada from web`."""
     parts = (f"by {show_line(by)}" if by else "", f"from {show_line(surface)}" if surface else "")
     return " ".join(part for part in parts if part)
+
+
+def describe_ending(state: RequestState, reason: str = "") -> str:
+    """Say how a request ended without an answer that was used, and why; empty for any other state."""
+    words, line = ENDED.get(state, ""), show_line(reason)
+    return f"{words}: {line}" if words and line else words
 
 
 def _judge(answer: Answer, request: Request | None) -> tuple[str, str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -165,3 +167,24 @@ def test_a_plan_is_whole_in_its_message_or_comes_before_it(length: int) -> None:
     request = _asked(kind="plan", plan=plan)
     text = _draw(request)
     assert plan.strip() in text or (is_long_plan(request) and "the whole plan is above" in text)
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ({"state": "unanswered", "reason": "the session was closed"}, ["unanswered: the session was closed"]),
+        ({"state": "unanswered", "reason": "nobody answered in time"}, ["unanswered: nobody answered in time"]),
+        ({"state": "withdrawn"}, ["withdrawn"]),
+        (
+            {"state": "withdrawn", "reason": "its outcome is not known", "answer": Allow(), "answered_by": "ada"},
+            ["allowed once by ada", "withdrawn: its outcome is not known"],
+        ),
+        (
+            {"state": "rejected", "reason": "no such rule", "answer": Allow(), "answered_by": "ada"},
+            ["allowed once by ada", "the agent refused the answer: no such rule"],
+        ),
+        ({"state": "applied", "answer": Deny(), "answered_by": "ada"}, ["denied by ada"]),
+    ],
+)
+def test_what_became_of_it_is_said_as_everywhere(how: dict[str, Any], said: list[str]) -> None:
+    assert _draw(_asked({"n": 1}), "", **how).partition("n: 1\n\n")[2].splitlines() == said

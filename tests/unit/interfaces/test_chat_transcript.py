@@ -217,7 +217,15 @@ def test_who_answered_from_where_is_told() -> None:
             m.RequestRejected(request=RequestId("r"), reason="no such rule"),
             "✗ the agent refused the answer: no such rule",
         ),
-        (m.RequestUnanswered(request=RequestId("r"), reason="x"), "- the request ends unanswered"),
+        (
+            m.RequestWithdrawn(request=RequestId("r"), reason="the turn was interrupted"),
+            "- request withdrawn: the turn was interrupted",
+        ),
+        (m.RequestWithdrawn(request=RequestId("r")), "- request withdrawn"),
+        (
+            m.RequestUnanswered(request=RequestId("r"), reason="the session was closed"),
+            "- request unanswered: the session was closed",
+        ),
         (m.SessionClosed(), "- the session is closed"),
     ],
 )

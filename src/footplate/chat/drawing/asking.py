@@ -21,7 +21,7 @@ from footplate.events.rules import lasting_option
 from footplate.events.tools import Choice, Question
 from footplate.events.view import RequestView
 from footplate.events.visible import show_hidden, show_line
-from footplate.events.wording import describe_answer, describe_text_size
+from footplate.events.wording import describe_answer, describe_ending, describe_text_size
 
 MOST_TEXT: Final = 3300
 MOST_PLAN: Final = 3000
@@ -124,12 +124,11 @@ def _hint(asked: Asked) -> str:
 
 
 def _ending(view: RequestView) -> Rich:
-    if view.answer is not None:
-        said = describe_answer(view.answer, view.request, by=view.answered_by, surface=view.answered_from)
-        refused = f"\nThe agent refused the answer: {shorten(show_line(view.reason), MOST_ENDING // 2)}"
-        return concat(span("bold", shorten(said, MOST_ENDING // 2)), plain(refused if view.state == "rejected" else ""))
-    words = {"withdrawn": "no longer asked", "unanswered": "expired: nobody answered"}.get(view.state, view.state)
-    return span("bold", f"{words}{f' ({show_line(view.reason)})' if view.reason else ''}")
+    ended = shorten(describe_ending(view.state, view.reason), MOST_ENDING // 2)
+    if view.answer is None:
+        return span("bold", ended or view.state)
+    said = describe_answer(view.answer, view.request, by=view.answered_by, surface=view.answered_from)
+    return join("\n", (span("bold", shorten(said, MOST_ENDING // 2)), plain(ended)))
 
 
 # ------------------------------------------------------------------------------------------------ the kinds

@@ -1,5 +1,5 @@
 // What was answered, in the words of src/footplate/events/wording.py.
-import type { Allow, Answer, Request, RequestOption } from "../../api/types";
+import type { Allow, Answer, Request, RequestOption, RequestView } from "../../api/types";
 import { texts } from "../../texts";
 import { showLine } from "../visible";
 
@@ -23,6 +23,13 @@ export function describeAnswer(given: Answer, request: Asked | null = null, by =
   const who = [verdict, by ? texts.requests.by(showLine(by)) : "", surface ? texts.requests.from(showLine(surface)) : ""].filter(Boolean).join(" ");
   const line = showLine(said);
   return line ? `${who}: ${line}` : who;
+}
+
+/** How a request ended without an answer that was used, and why: "withdrawn: interrupted"; empty for any other state. */
+export function describeEnding(state: RequestView["state"], reason = ""): string {
+  const ended = (texts.requests.ended as Partial<Record<typeof state, string>>)[state] ?? "";
+  const line = showLine(reason);
+  return ended && line ? `${ended}: ${line}` : ended;
 }
 
 /** The verdict, and the words that came with it. */

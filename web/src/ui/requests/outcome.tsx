@@ -4,8 +4,7 @@ import type { RequestView } from "../../api/types";
 import { texts } from "../../texts";
 import { formatClock, sentence } from "../format";
 import { Icon } from "../icons";
-import { showLine } from "../visible";
-import { describeAnswer } from "./answer_words";
+import { describeAnswer, describeEnding } from "./answer_words";
 
 const words = texts.requests;
 
@@ -31,13 +30,7 @@ function endWords(held: RequestView): string {
       return words.applied;
     case "answered":
       return words.notApplied;
-    case "rejected":
-      return words.rejected(showLine(held.reason));
-    case "withdrawn":
-      return words.withdrawn;
-    case "unanswered":
-      return showLine(held.reason) || words.unanswered;
-    case "open":
-      return "";
+    default:
+      return sentence(describeEnding(held.state, held.reason));
   }
 }

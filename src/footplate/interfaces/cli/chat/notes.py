@@ -8,7 +8,7 @@ from typing import Final, TypeVar, cast
 
 from footplate.events import model as m
 from footplate.events.tools import PlanEntry
-from footplate.events.wording import format_tokens
+from footplate.events.wording import describe_ending, format_tokens
 from footplate.interfaces.cli.chat.text import Line, Style, fit, flat, lines_of, output_lines, shorten
 
 MOST_OUTPUT: Final = 40
@@ -125,10 +125,10 @@ _TELLERS: Final[dict[type, Callable[..., list[Line]]]] = dict(
         _on(m.FilesRewound, lambda event: _dim(f"- files put back: {flat(', '.join(event.files)) or 'none'}")),
         _on(m.Notice, _notice),
         _on(m.Unparsed, _unparsed),
-        _on(m.RequestWithdrawn, lambda event: _dim(f"- the request is withdrawn: {flat(event.reason)}")),
-        _on(m.RequestRejected, lambda event: [Line(f"✗ the agent refused the answer: {flat(event.reason)}", "failed")]),
+        _on(m.RequestWithdrawn, lambda event: _dim(f"- request {describe_ending('withdrawn', event.reason)}")),
+        _on(m.RequestRejected, lambda event: [Line(f"✗ {describe_ending('rejected', event.reason)}", "failed")]),
         _on(m.RuleAdded, lambda event: _dim(f"- from now on: {flat(event.rule.label)} (/rules, /revoke)")),
         _on(m.RuleRevoked, lambda _: _dim("- a rule of the session is revoked")),
-        _on(m.RequestUnanswered, lambda _: _dim("- the request ends unanswered")),
+        _on(m.RequestUnanswered, lambda event: _dim(f"- request {describe_ending('unanswered', event.reason)}")),
     )
 )
