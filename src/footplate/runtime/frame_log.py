@@ -13,9 +13,10 @@ import msgspec
 
 from footplate.events.base import OptionalRaw
 from footplate.runtime.frame_secrets import redact_text
+from footplate.store.chain import UNREADABLE
 
 log = logging.getLogger("footplate.frames")
-UNREADABLE: Final = "?"
+UNKNOWN_TYPE: Final = "?"
 STDERR_CHARS: Final = 2_000
 """How much of a line of stderr is logged."""
 STDERR_LINES: Final = 100
@@ -79,15 +80,15 @@ def frame_type(line: bytes) -> str:
     """The names that a frame gives itself, from the outside in: `stream_event content_block_delta text_delta`."""
     try:
         head = _heads.decode(line)
-    except (msgspec.DecodeError, RecursionError):
-        return UNREADABLE
+    except UNREADABLE:
+        return UNKNOWN_TYPE
     if head.method:
         return " ".join((head.method, *_inner_types(head.params)))
     if head.type:
         inner = next((raw for raw in (head.event, head.request, head.response, head.message) if raw is not None), None)
         return " ".join(filter(None, (head.type, head.subtype, *_inner_types(inner))))
     if head.id is None:
-        return UNREADABLE
+        return UNKNOWN_TYPE
     return "response" if head.error is None else "response error"
 
 
@@ -106,7 +107,7 @@ def _content_types(raw: msgspec.Raw | None) -> tuple[str, ...]:
     """The types of the content blocks of a message, each once."""
     try:
         blocks = [] if raw is None else _lists.decode(raw)
-    except msgspec.DecodeError:  # a text, or an object
+    except UNREADABLE:  # a text, or an object
         return ()
     return tuple(dict.fromkeys(block.type for block in blocks if block.type))
 
@@ -114,5 +115,5 @@ def _content_types(raw: msgspec.Raw | None) -> tuple[str, ...]:
 def _read_part(raw: msgspec.Raw | None) -> _Part | None:
     try:
         return None if raw is None else _parts.decode(raw)
-    except msgspec.DecodeError:
+    except UNREADABLE:
         return None

@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 
 from footplate.runtime.log_lines import redact
+from footplate.store.chain import UNREADABLE
 from footplate.store.values import RawLines
 
 HIDDEN: Final = "***"
@@ -66,6 +67,10 @@ def _redact_lines(lines: bytes) -> bytes:
     lower = lines.lower()
     if not any(mark in lower for mark in MARKS) and BOT.search(lines) is None:
         return lines
+    return _redact_bytes(lines)
+
+
+def _redact_bytes(lines: bytes) -> bytes:
     return redact_text(lines.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 
@@ -84,10 +89,10 @@ def _hide_in_line(direction: str, line: bytes) -> bytes:
         value = msgspec.json.decode(line)
         hidden = _hide(value)
         return line if hidden == value else msgspec.json.encode(hidden) + b"\n"
-    except (msgspec.DecodeError, RecursionError):
-        # Cut, nested too deeply, or not JSON at all: the value of the key may be anything that follows.
+    except UNREADABLE:
+        # Cut, nested too deeply, not UTF-8, or not JSON at all: the value of the key may be anything that follows.
         head = line if key is None else line[: key.start()] + HIDDEN.encode() + b"\n"
-        return redact_text(head.decode("utf-8", "replace")).encode()
+        return _redact_bytes(head)
 
 
 def _hide(value: object) -> object:

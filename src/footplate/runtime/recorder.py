@@ -130,14 +130,17 @@ class Recorder:
         while self._size > MEMORY_BYTES:
             session, chunk = self._pending.popleft()
             self._size -= len(chunk.lines) + CHUNK_BYTES
-            self.lose(session, Missing(chunk.lines.count(b"\n"), chunk.size or len(chunk.lines)))
+            self._lose_chunk(session, chunk)
+
+    def _lose_chunk(self, session: SessionId, chunk: RawLines) -> None:
+        self.lose(session, Missing(chunk.lines.count(b"\n"), chunk.size or len(chunk.lines)))
 
     # ------------------------------------------------------------------------------------------ in the task
 
     async def _work(self) -> None:
         while self._pending or self._missing:
             await self._gather()
-            taken = [await self._write(session, chunks) for session, chunks in self._take().items()]
+            taken = [await self._write_or_lose(session, chunks) for session, chunks in self._take().items()]
             self._note_volume()
             if not all(taken):
                 await asyncio.sleep(RETRY_S)
@@ -172,9 +175,25 @@ class Recorder:
         self._size -= size
         return taken
 
-    async def _write(self, session: SessionId, chunks: list[RawLines]) -> bool:
-        """Store lines of one session; False when the store refuses now and may take them later."""
+    async def _write_or_lose(self, session: SessionId, chunks: list[RawLines]) -> bool:
+        """Store lines of one session; False when the store takes nothing now.
+
+        Whatever goes wrong with these lines, those of other sessions are stored, and a `gap` says what is missing.
+        """
         missing = self._missing.pop(session, None)
+        try:
+            return await self._write(session, chunks, missing)
+        except Exception:
+            if not self._refused:
+                self._refused = True
+                log.exception("raw lines cannot be stored")
+            if missing is not None and (chunks or not self._closing):
+                self.lose(session, missing)
+            for chunk in chunks:
+                self._lose_chunk(session, chunk)
+            return bool(chunks)
+
+    async def _write(self, session: SessionId, chunks: list[RawLines], missing: Missing | None) -> bool:
         batch = await self._hide(chunks)
         if missing is not None:
             seq, time = (chunks[0].seq, chunks[0].time) if chunks else (0, self._time())

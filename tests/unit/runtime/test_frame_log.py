@@ -59,6 +59,22 @@ def test_a_frame_is_named_from_the_outside_in(line: str, name: str) -> None:
     assert frame_type(line.encode()) == name
 
 
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        (b'{"type":"\xff"}', "?"),
+        (b'{"method":"x/caf\xe9","params":{}}', "?"),
+        (b'{"jsonrpc":"2.0","id":"\xff","result":{}}', "?"),
+        (b'{"method":"session/update","params":{"update":{"sessionUpdate":"\xe9"}}}', "session/update"),
+        (b'{"type":"assistant","message":{"content":[{"type":"\xff"}]}}', "assistant"),
+        (b'{"type":"assistant","message":{"content":"\xff"}}', "assistant"),
+        (b"\xff\xff", "?"),
+    ],
+)
+def test_a_name_that_is_not_utf_8_is_left_out(line: bytes, name: str) -> None:
+    assert frame_type(line) == name
+
+
 def test_the_log_has_the_type_and_the_size_of_a_frame_and_never_its_content(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, logger="footplate.frames")
     line = b'{"type":"control_request","request":{"subtype":"can_use_tool","input":{"command":"cat secret"}}}\n'

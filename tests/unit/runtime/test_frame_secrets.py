@@ -159,6 +159,24 @@ def test_json_on_stderr_loses_its_keys() -> None:
     assert hide_secrets(errors).lines == b'failed: {"apiKey":"***","access_token": "***", "model": "m"}\n'
 
 
+@pytest.mark.parametrize(
+    ("direction", "line", "hidden"),
+    [
+        (
+            "in",
+            b'{"id":1,"result":{"m":"see http://a:S1@x/ caf\xe9"}}',
+            b'{"id":1,"result":{"m":"see http://***@x/ caf\xe9"}}',
+        ),
+        ("out", b'{"x":"caf\xe9","env":{"A":"S1"}}', b'{"x":"caf\xe9",***'),
+        ("out", b'{"env":{"A":"S1 \xff"}}', b"{***"),
+    ],
+)
+def test_a_line_that_is_not_utf_8_is_stored_without_its_secrets(
+    direction: Direction, line: bytes, hidden: bytes
+) -> None:
+    assert hide_secrets(RawLines(direction, 1.0, 1, line + b"\n")).lines.removesuffix(b"\n") == hidden
+
+
 @pytest.mark.parametrize("depth", [300, 400, 900, 5_000])
 def test_a_line_of_any_depth_is_stored_without_its_secrets(depth: int) -> None:
     nested = b'{"a":' * depth + b"1" + b"}" * depth

@@ -141,6 +141,54 @@ async def test_a_store_that_refuses_for_a_while_loses_nothing(
     assert len([record for record in caplog.records if "raw lines cannot be stored" in record.message]) == 1
 
 
+async def test_lines_that_cannot_be_stored_are_said_to_be_missing_and_those_of_others_are_stored(
+    recorder: Recorder, store: FrameStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    store.gate.problem = LookupError("not what a store says")
+    one, two = sink_of(recorder, store, S1), sink_of(recorder, store, S2)
+    for number in range(5):
+        one.record("in", b"one %d\n" % number)
+        two.record("in", b"two %d\n" % number)
+    await until(lambda: store.gate.calls > 6)
+    store.gate.problem = None
+    await until(lambda: not recorder._working)
+    one.record("in", b"one more\n")
+    await recorder.close()
+    gap, *rest = await read(store, S1)
+    assert (gap.direction, json.loads(gap.raw)) == ("gap", {"lines": 5, "bytes": 30})
+    assert [frame.raw for frame in rest] == [b"one more"]
+    assert [(frame.direction, json.loads(frame.raw)["lines"]) for frame in await read(store, S2)] == [("gap", 5)]
+    assert len([record for record in caplog.records if "raw lines cannot be stored" in record.message]) == 1
+
+
+async def test_a_failing_search_for_secrets_costs_its_own_session_the_lines_and_no_other(
+    recorder: Recorder, store: FrameStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hide(chunk: RawLines) -> RawLines:
+        if b"poison" in chunk.lines:
+            raise ValueError("cannot be searched")
+        return chunk
+
+    monkeypatch.setattr(recorders, "hide_secrets", hide)
+    one, two = sink_of(recorder, store, S1), sink_of(recorder, store, S2)
+    for number in range(5):
+        one.record("in", b"poison\n" if number == 3 else b"good\n")
+        two.record("in", b"two %d\n" % number)
+    await recorder.close()
+    (gap,) = await read(store, S1)
+    assert (gap.direction, json.loads(gap.raw)["lines"]) == ("gap", 5)
+    assert [frame.raw for frame in await read(store, S2)] == [b"two %d" % number for number in range(5)]
+
+
+async def test_lines_that_are_not_utf_8_are_stored_as_they_came(recorder: Recorder, store: FrameStore) -> None:
+    lines = [b'{"id":1,"result":{"message":"see http://x/ caf\xe9"}}', b'{"type":"\xff"}', b"\xff\xfe"]
+    sink_of(recorder, store, S1).record("in", b"\n".join(lines) + b"\n")
+    sink_of(recorder, store, S2).record("in", b"two\n")
+    await recorder.close()
+    assert [frame.raw for frame in await read(store, S1)] == lines
+    assert [frame.raw for frame in await read(store, S2)] == [b"two"]
+
+
 async def test_a_store_that_failed_for_good_is_left_alone(recorder: Recorder, store: FrameStore) -> None:
     store.gate.problem = StoreFailed("here", "broken")
     sink = sink_of(recorder, store, S1)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import sys
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from footplate.config.settings import RuntimeSettings, Settings
+from footplate.config.settings import AcpAgentSettings, RuntimeSettings, Settings
 from footplate.errors import StoreFailed
 from footplate.events.ids import SessionId
 from footplate.host.process import Keeper
@@ -79,6 +80,27 @@ async def test_an_agent_process_leaves_both_directions_and_its_stderr(
         assert all(frame.seq <= last for frame in frames)
         logged = [record.fields for record in caplog.records if record.getMessage() == "stderr"]  # type: ignore[attr-defined]
         assert [(line["session"], line["line"]) for line in logged] == [(session.id, "mock: a line on stderr")]
+
+
+async def test_an_agent_whose_lines_are_not_utf_8_is_logged_and_recorded_and_goes_on(
+    keeper: Keeper, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, logger="footplate.frames")
+    noise = [b'{"jsonrpc":"2.0","method":"x/caf\xe9","params":{}}', b'{"jsonrpc":"2.0","id":99,"result":"http://\xff"}']
+    (tmp_path / "noise").write_bytes(b"\n".join(noise) + b"\n")
+    # The noise comes between the answers, which a program between the mock and us adds.
+    between = f'while IFS= read -r line; do echo "$line"; cat {tmp_path}/noise; done'
+    program = f"{sys.executable} -m footplate mock-agent | {between}"
+    agents = {"noisy": AcpAgentSettings(command=("bash", "-c", program), env_pass=("FOOTPLATE_MOCK_PACE_MS",))}
+    async with MemoryStore() as store:
+        services = services_of(store, keeper, tmp_path, Settings(acp_agents=agents))
+        async with Hub.open(services) as hub:
+            session = await hub.create(SessionSpec(engine="noisy", cwd=str(tmp_path)))
+            assert await turn(session, "hello") == "mock: hello"
+            assert await turn(session, "again") == "mock: again"
+        raw = [frame.raw for frame in await frames_of(store, session.id)]
+    assert set(noise) <= set(raw)
+    assert not [record for record in caplog.records if record.levelno > logging.INFO]
 
 
 async def test_a_process_that_was_started_ahead_is_recorded_from_its_beginning(keeper: Keeper, tmp_path: Path) -> None:

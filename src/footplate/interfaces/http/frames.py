@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from footplate.interfaces.http.call import Call
 from footplate.interfaces.http.routing import Routes
-from footplate.runtime.frame_log import UNREADABLE, frame_type
+from footplate.runtime.frame_log import UNKNOWN_TYPE, frame_type
 from footplate.store.values import Direction, Frame, FrameQuery
 
 routes = Routes("sessions")
@@ -67,7 +67,7 @@ def _type_of(frame: Frame) -> str:
     match frame.direction:
         case "in" | "out":
             # The beginning of a line is not JSON; what it calls itself is not known.
-            return UNREADABLE if frame.size > len(frame.raw) else frame_type(frame.raw)
+            return UNKNOWN_TYPE if frame.size > len(frame.raw) else frame_type(frame.raw)
         case "err":
             return "stderr"
         case "gap":

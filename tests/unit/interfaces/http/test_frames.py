@@ -91,6 +91,20 @@ async def test_pages_go_either_way_and_take_one_direction_alone(tmp_path: Path, 
     await stored.close()
 
 
+async def test_lines_that_are_not_utf_8_are_returned_with_what_can_be_read(tmp_path: Path, stored: MemoryStore) -> None:
+    await seed(stored)
+    lines = b'{"type":"\xff"}\n{"type":"user","message":{"content":[{"type":"caf\xe9"}]}}\n\xff\n'
+    await stored.append_frames(ID, [RawLines("in", 8.0, 4, lines)])
+    async with serve(tmp_path, store=stored) as served, served.client() as client:
+        frames = (await frames_of(client, ID, after=11))["frames"]
+        assert [(frame["type"], frame["raw"]) for frame in frames] == [
+            ("?", '{"type":"\ufffd"}'),
+            ("user", '{"type":"user","message":{"content":[{"type":"caf\ufffd"}]}}'),
+            ("?", "\ufffd"),
+        ]
+    await stored.close()
+
+
 async def test_reading_claims_nothing_and_writes_nothing(tmp_path: Path, stored: MemoryStore) -> None:
     await seed(stored)
     async with serve(tmp_path, store=stored) as served, served.client() as client:
