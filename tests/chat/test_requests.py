@@ -12,6 +12,9 @@ from footplate.config.notify import Hook
 from footplate.events.requests import Deny
 from footplate.interfaces.telegram.opening import open_bridge
 from tests.chat.bench import FAST, GROUP, ME, Bench, answered, asked
+from tests.e2e.asking_agent import CONFIRM
+
+ACCEPTED = 'The form: {"action": "accept", "content": {}}'
 
 
 def asking() -> dict[str, AcpAgentSettings]:
@@ -211,6 +214,22 @@ async def test_a_long_plan_is_whole_in_each_chat_that_its_request_is_brought_to(
         assert sent == [GROUP, ME]
         (plan,) = (each for each in bench.me.room.bubbles.values() if each.text == "the whole plan")
         assert plan.id < card.id
+
+
+async def test_a_form_without_fields_has_buttons_and_hides_no_other_request(bench: Bench) -> None:
+    settings = msgspec.structs.replace(bench.settings(session_mode="stateless"), acp_agents=asking())
+    async with bench.service(settings) as service, open_bridge(service, settings, pace=FAST, poll_s=2):
+        shown = await asked(bench, "/asking form", "question · asking")
+        assert CONFIRM in shown.text
+        assert shown.labels == ["Yes", "No", "Other…", "Decline"]
+        await asked(bench, "/asking list", "permission · asking")
+        await bench.me.write("/requests")
+        await bench.bots.until(
+            lambda: bench.me.sees("question · asking") and bench.me.find("question · asking").id != shown.id
+        )
+        await bench.bots.until(lambda: sum("permission · asking" in text for text in bench.me.texts) == 1)
+        await bench.me.press("Yes", on=bench.me.find("question · asking"))
+        await bench.bots.until(lambda: bench.me.sees(ACCEPTED))
 
 
 async def test_an_agent_that_cannot_start_says_so_in_the_chat(bench: Bench) -> None:

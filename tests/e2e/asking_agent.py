@@ -3,7 +3,8 @@
 `edit N` asks for a new file of N lines, shown as a diff and nowhere else; `list` asks for a command whose title is a
 description of the model's own, `title WORDS` for something that has a title alone, `content` for something that is
 shown as blocks of many kinds, `names` for a tool and a field with long names, `blind KIND` for a change of a file
-without its text, `plan` for a plan that no message of a chat holds. Run as a program.
+without its text, `plan` for a plan that no message of a chat holds. `form` asks for a
+confirmation, as MCP servers do: by a form without fields; what came back is said. Run as a program.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ OPTIONS = [
     {"optionId": "no", "name": "No", "kind": "reject_once"},
 ]
 COMMAND = "touch made && echo gone"
+CONFIRM = "Really delete the database prod?"
 LONG = "a_name_without_a_place_to_break" * 12
 ALWAYS = {"optionId": "ever", "name": f"Always, commands that begin with {LONG}", "kind": "allow_always"}
 PLAN = "".join(f"Step {number}: do a harmless thing\n" for number in range(300)) + "Last step: rm -rf ~/important\n"
@@ -48,8 +50,8 @@ def call_of(words: list[str]) -> dict[str, Any]:
         content = [{"type": "content", "content": block} for block in BLOCKS]
         return {"toolCallId": "c1", "title": "Send", "kind": "other", "status": "pending", "content": content}
     if words[0] == "plan":
-        text = [{"type": "content", "content": {"type": "text", "text": PLAN}}]
-        return {"toolCallId": "c1", "title": "Plan", "kind": "switch_mode", "status": "pending", "content": text}
+        plan = [{"type": "content", "content": {"type": "text", "text": PLAN}}]
+        return {"toolCallId": "c1", "title": "Plan", "kind": "switch_mode", "status": "pending", "content": plan}
     if words[0] == "blind":
         where = [{"path": "/work/blind.txt"}]
         return {"toolCallId": "c1", "title": "blind.txt", "kind": words[1], "status": "pending", "locations": where}
@@ -58,6 +60,18 @@ def call_of(words: list[str]) -> dict[str, Any]:
         return {"toolCallId": "c1", "title": "Call", "name": f"mcp__{LONG}__{LONG}", "kind": "other", "rawInput": long}
     given = {"command": COMMAND}
     return {"toolCallId": "c1", "title": "List files", "kind": "execute", "status": "pending", "rawInput": given}
+
+
+def ask(session: str, words: list[str]) -> None:
+    """Ask what a prompt says."""
+    if words[0] == "form":
+        form = {"mode": "form", "message": CONFIRM, "requestedSchema": {"type": "object", "properties": {}}}
+        say(id="ask", method="elicitation/create", params={"sessionId": session, **form})
+        return
+    call = call_of(words)
+    options = [ALWAYS, *OPTIONS] if call["title"] == "Call" else OPTIONS
+    params = {"sessionId": session, "toolCall": call, "options": options}
+    say(id="ask", method="session/request_permission", params=params)
 
 
 def say(**message: object) -> None:
@@ -79,11 +93,12 @@ def main() -> None:
                 say(id=message["id"], result={"sessionId": session})
             case "session/prompt":
                 prompt = message["id"]
-                call = call_of(message["params"]["prompt"][0]["text"].split())
-                options = [ALWAYS, *OPTIONS] if call["title"] == "Call" else OPTIONS
-                params = {"sessionId": session, "toolCall": call, "options": options}
-                say(id="ask", method="session/request_permission", params=params)
+                ask(session, message["params"]["prompt"][0]["text"].split())
             case None if message.get("id") == "ask":
+                if "action" in message["result"]:
+                    told = {"type": "text", "text": f"The form: {json.dumps(message['result'], sort_keys=True)}"}
+                    update = {"sessionUpdate": "agent_message_chunk", "content": told}
+                    say(method="session/update", params={"sessionId": session, "update": update})
                 say(id=prompt, result={"stopReason": "end_turn"})
             case _ if "id" in message:
                 say(id=message["id"], error={"code": -32601, "message": "no such method"})

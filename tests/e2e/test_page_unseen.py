@@ -10,7 +10,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, Locator, expect
 
 from footplate.testing.messages import script, tool
-from tests.e2e.asking_agent import line_of
+from tests.e2e.asking_agent import CONFIRM, line_of
 from tests.e2e.pages import PHONE, Visit, visit
 from tests.e2e.server import running_server
 from tests.e2e.unseen import BIDI, EVIL, LINES, NEW, OLD, SHOWN, WRITTEN, Case, cases, lab_server, with_asking_agent
@@ -200,6 +200,18 @@ async def test_a_request_with_a_title_alone_shows_it_in_the_tray(browser: Browse
             await expect(person.page.locator('.card[data-asks="true"] .card-title')).to_have_text("Erase the disk")
             await person.page.locator(".tray-button").click()
             await expect(person.page.locator(".tray").get_by_text("Erase the disk")).to_be_visible()
+
+
+async def test_a_form_without_fields_is_answered_with_yes(browser: Browser, world: World) -> None:
+    with running_server(world.work.parent, env=with_asking_agent(world)) as server:
+        async with visit(browser, server) as person:
+            await person.arrive()
+            await person.start(world.work, engine="asking", prompt="form")
+            card = person.page.locator(".request.question")
+            await expect(card.locator("legend")).to_contain_text(CONFIRM)
+            await card.get_by_role("radio", name="Yes").check()
+            await card.get_by_role("button", name="Send answer").click()
+            await person.sees('The form: {"action": "accept", "content": {}}')
 
 
 async def test_an_input_is_not_offered_for_editing_where_the_agent_takes_no_changed_one(

@@ -21,7 +21,7 @@ from footplate.runtime.services import Services
 from footplate.sdk import Client
 from footplate.store.sqlite import SqliteStore
 from footplate.testing.messages import script, tool
-from tests.e2e.asking_agent import COMMAND, line_of
+from tests.e2e.asking_agent import COMMAND, CONFIRM, line_of
 from tests.e2e.server import RunningServer, running_server
 from tests.e2e.test_page_unseen import BROKEN, LOGIN
 from tests.e2e.unseen import BIDI, OLD, SERVER, SHOWN, Case, cases, lab_server, with_asking_agent
@@ -235,6 +235,20 @@ def test_links_pictures_files_and_unknown_content_are_shown_on_http_and_in_the_t
         printed = desk.footplate("requests", "show", request["id"]) + desk.footplate("attach", request["session"])
         for words in ("file:///etc/shadow", "text of a file", "picture: image/png", "unknown block"):
             assert printed.count(words) == 2
+
+
+def test_a_form_without_fields_is_shown_and_answered_in_the_terminal(world: World) -> None:
+    with open_desk(world, env=with_asking_agent(world)) as desk:
+        session = desk.open("asking")
+        request = desk.ask(session, "form")
+        printed = desk.footplate("requests", "show", request["id"])
+        assert f"? {CONFIRM}" in printed
+        assert f"--answer '{CONFIRM}=...'" in printed
+        attached = desk.footplate("attach", session, stdin="1\n")
+        assert "  1 Yes" in attached
+        assert 'The form: {"action": "accept", "content": {}}' in attached
+        request = desk.ask(session, "form")
+        assert desk.footplate("requests", "answer", request["id"], "--answer", f"{CONFIRM}=No").strip() != ""
 
 
 def test_a_request_that_outlives_the_service_is_still_whole(world: World) -> None:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
 from footplate.events.base import OptionalRaw
 from footplate.events.content import ContentBlock
 from footplate.events.ids import RequestId, ToolCallId
-from footplate.events.tools import Question, ToolDetail
+from footplate.events.tools import Choice, Question, ToolDetail
 
 RequestKind = Literal["permission", "question", "plan"]
 RequestState = Literal["open", "answered", "applied", "rejected", "withdrawn", "unanswered"]
 OptionKind = Literal["allow_once", "allow_session", "allow_always", "deny", "deny_and_stop", "other"]
 Scope = Literal["once", "exact", "session", "always"]
 Destination = Literal["session", "local", "project", "user", ""]
+
+YES_OR_NO: Final = (Choice(label="Yes"), Choice(label="No"))
+"""The choices of a question that is asked without any, such as the "Confirm?" of an MCP server."""
 
 
 class AnswerBase(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", omit_defaults=True, gc=False):
@@ -111,6 +114,15 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=
 
     limit: str = ""
     """The limit of the session that is reached: then it is Footplate that asks and not the agent."""
+
+    def __post_init__(self) -> None:
+        """Make a question without questions its title with Yes and No, so that every surface has a way to answer.
+
+        Forms without fields are such questions; older logs contain them, too.
+        """
+        if self.kind == "question" and not self.questions:
+            confirm = Question(text=self.title, choices=YES_OR_NO)
+            msgspec.structs.force_setattr(self, "questions", (confirm,))
 
 
 class Choose(AnswerBase, frozen=True, kw_only=True, tag="choose"):

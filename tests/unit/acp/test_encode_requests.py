@@ -53,6 +53,15 @@ def questions(*asked: Question) -> Request:
     return Request(id=RequestId("r"), kind="question", title="Questions", call=ToolCallId("c"), questions=asked)
 
 
+def test_a_question_without_questions_can_be_answered_by_every_client() -> None:
+    asked, params = put(questions(), FORMS)
+    assert [value["title"] for value in params["requestedSchema"]["properties"]["question_0"]["oneOf"]] == ["Yes", "No"]
+    assert back(asked, {"action": "accept", "content": {"question_0": "Yes"}}) == Reply(answers={"Questions": "Yes"})
+    asked, params = put(questions(), PLAIN)
+    assert [option["name"] for option in params["options"][:2]] == ["Yes", "No"]
+    assert back(asked, chosen("choice-0")) == Reply(answers={"Questions": "Yes"})
+
+
 def test_a_permission_carries_the_whole_call() -> None:
     tools = ToolEncoder(PLAIN)
     given = msgspec.Raw(b'{"command":"touch f"}')

@@ -10,7 +10,17 @@ import pytest
 from footplate.events.codec import ReadEnvelope, decode_envelope, decode_event, encode
 from footplate.events.commands import Command
 from footplate.events.ids import MessageId, SessionId, ToolCallId, TurnId
-from footplate.events.model import Envelope, Event, Message, ToolStarted, ToolUpdated, Unknown, is_ephemeral
+from footplate.events.model import (
+    Envelope,
+    Event,
+    Message,
+    RequestOpened,
+    ToolStarted,
+    ToolUpdated,
+    Unknown,
+    is_ephemeral,
+)
+from footplate.events.tools import Choice, Question
 from tests.unit.events.examples import examples
 
 EVENTS: tuple[type, ...] = get_args(Event)
@@ -27,6 +37,12 @@ def test_every_event_survives_the_round_trip(kind: type) -> None:
 def test_every_command_survives_the_round_trip(kind: type) -> None:
     for example in examples(kind):
         assert msgspec.json.decode(msgspec.json.encode(example), type=Command) == example
+
+
+def test_a_stored_question_without_questions_is_read_as_its_title_with_yes_and_no() -> None:
+    event = decode_event(b'{"type":"RequestOpened","request":{"id":"r","kind":"question","title":"Go on?"}}')
+    assert isinstance(event, RequestOpened)
+    assert event.request.questions == (Question(text="Go on?", choices=(Choice(label="Yes"), Choice(label="No"))),)
 
 
 @pytest.mark.parametrize("kind", EVENTS)

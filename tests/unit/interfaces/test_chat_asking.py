@@ -168,6 +168,12 @@ def test_keys_answer_questions_one_after_another(keys: list[str], answers: dict[
     assert _press(QUESTIONS, *keys) == Give(Reply(answers=answers))
 
 
+def test_a_question_without_questions_is_answered_by_yes_or_no() -> None:
+    confirm = Request(id=RequestId("r"), kind="question", title="Really?")
+    assert [line.text for line in request_lines(confirm)] == ["? Really?", "1 Yes", "2 No"]
+    assert _press(confirm, "1") == Give(Reply(answers={"Really?": "Yes"}))
+
+
 def test_a_question_is_declined_and_never_guessed() -> None:
     assert _press(QUESTIONS, "d") == Give(Decline())
     assert _press(QUESTIONS, "7") == Pass()

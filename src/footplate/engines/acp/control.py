@@ -26,7 +26,18 @@ from footplate.errors import InvalidValue, UnsupportedOption
 from footplate.events.content import ContentBlock, DiffBlock, TerminalBlock, TextBlock
 from footplate.events.ids import RequestId
 from footplate.events.inputs import describe_block
-from footplate.events.requests import Allow, Answer, Choose, Decline, Deny, OptionKind, Reply, Request, RequestOption
+from footplate.events.requests import (
+    YES_OR_NO,
+    Allow,
+    Answer,
+    Choose,
+    Decline,
+    Deny,
+    OptionKind,
+    Reply,
+    Request,
+    RequestOption,
+)
 from footplate.events.tools import Choice, FileChangeDetail, Question, ToolDetail
 
 KINDS: Final[dict[str, OptionKind]] = {
@@ -47,7 +58,7 @@ REJECTIONS: Final = ("reject_once", "reject_always")
 FormValue = str | int | float | bool | tuple[str, ...]
 CUSTOM: Final = "_custom"
 """How claude-agent-acp calls the field for an answer in one's own words, behind the name of the question's field."""
-TRUTH: Final = (Choice(label="Yes"), Choice(label="No"))
+AGREED: Final = ("yes", "true")
 
 
 class Asked(msgspec.Struct, kw_only=True):
@@ -106,7 +117,7 @@ def _describe_beside(block: ContentBlock) -> str:
 
 
 def open_question(rpc_id: RpcId, request: RequestId, params: CreateElicitationRequest, call: Call | None) -> Asked:
-    """A form as questions of ours, one per field."""
+    """A form as questions of ours, one per field; one without fields asks for a yes or no (see `Request`)."""
     form = (params.requested_schema.properties if params.requested_schema else None) or {}
     names = _asked_fields(form)
     return Asked(
@@ -117,7 +128,7 @@ def open_question(rpc_id: RpcId, request: RequestId, params: CreateElicitationRe
             id=request,
             kind="question",
             title=params.message,
-            description=(form[names[0]].description or "") if len(names) == 1 else params.message,
+            description=(form[names[0]].description or "") if len(names) == 1 else params.message if names else "",
             tool=call.name if call else "",
             call=call.id if call else None,
             input=msgspec.Raw(msgspec.json.encode(form)),
@@ -136,7 +147,7 @@ def _question(name: str, message: str, form: Mapping[str, ElicitationPropertySch
     return Question(
         text=_wording(name, message, form),
         header=field.title or "",
-        choices=TRUTH if field.type == "boolean" else tuple(map(_choice, _values(field))),
+        choices=YES_OR_NO if field.type == "boolean" else tuple(map(_choice, _values(field))),
         multiple=field.type == "array",
     )
 
@@ -222,6 +233,8 @@ def answer_question(asked: Asked, answer: Answer) -> tuple[CreateElicitationResp
     """The response to a form, and whether it is an answer. Raises `InvalidValue` for one that does not fit."""
     form = asked.form or {}
     match answer:
+        case Reply() if not form:
+            return _confirm(answer)
         case Reply():
             return CreateElicitationResponse(action="accept", content=_fill(asked, form, answer)), True
         case Choose():
@@ -233,6 +246,15 @@ def answer_question(asked: Asked, answer: Answer) -> tuple[CreateElicitationResp
             raise InvalidValue("answer", "allow", "a reply to the questions, or decline")
         case _:
             assert_never(answer)
+
+
+def _confirm(reply: Reply) -> tuple[CreateElicitationResponse, bool]:
+    """The response to a form without fields: anything but a yes declines, own words go with it."""
+    given = next(iter(reply.answers.values()), "")
+    words = given if isinstance(given, str) else ", ".join(given)
+    if words.lower() in AGREED:
+        return CreateElicitationResponse(action="accept", content={}), True
+    return CreateElicitationResponse(action="decline", meta=message_meta("" if words.lower() == "no" else words)), False
 
 
 def _fill(asked: Asked, form: Mapping[str, ElicitationPropertySchema], reply: Reply) -> dict[str, FormValue]:
@@ -257,7 +279,7 @@ def _value(name: str, given: str | list[str], form: Mapping[str, ElicitationProp
     if field.type in ("number", "integer"):
         return {name: _number(text, whole=field.type == "integer")}
     if field.type == "boolean":
-        return {name: text.lower() in ("yes", "true")}
+        return {name: text.lower() in AGREED}
     if known and text not in known and name + CUSTOM in form:
         return {name + CUSTOM: text}
     return {name: known.get(text, text)}

@@ -265,9 +265,10 @@ def _reply(asked: Open, answer: Answer) -> tuple[object, bool]:
 
 
 def _answers(questions: tuple[Question, ...], given: Mapping[str, str | list[str]]) -> dict[str, object]:
+    """The answers by the ids of the questions; a request without questions has none."""
     names = {question.question: question.id for question in questions}
     answers: dict[str, object] = {}
-    for text, words in given.items():
+    for text, words in given.items() if names else ():
         if text not in names:
             raise InvalidValue("question", text, f"one of {', '.join(map(repr, names))}")
         answers[names[text]] = {"answers": [words] if isinstance(words, str) else words}

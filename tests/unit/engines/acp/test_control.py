@@ -470,6 +470,27 @@ def test_own_words_go_into_the_field_that_the_form_has_for_them() -> None:
     assert play.frames[-1] == answered(q_custom="teal")
 
 
+@pytest.mark.parametrize(
+    ("answer", "result"),
+    [
+        (Reply(answers={"Which?": "Yes"}), {"action": "accept", "content": {}}),
+        (Choose(option="Yes"), {"action": "accept", "content": {}}),
+        (Reply(answers={"Which?": "No"}), {"action": "decline"}),
+        (Reply(answers={"Which?": "later"}), {"action": "decline", "_meta": {"footplate": {"message": "later"}}}),
+        (Decline(), {"action": "decline"}),
+    ],
+)
+def test_a_form_without_fields_asks_for_yes_or_no(answer: Answer, result: Json) -> None:
+    play = in_turn()
+    schema = {"type": "object", "properties": {}}
+    (opened,) = play.request(6, "elicitation/create", mode="form", message="Which?", requestedSchema=schema)
+    assert isinstance(opened, RequestOpened)
+    assert opened.request.questions == (Question(text="Which?", choices=(Choice(label="Yes"), Choice(label="No"))),)
+    assert opened.request.description == ""
+    play.reply(Q1, answer)
+    assert play.frames[-1] == {"jsonrpc": "2.0", "id": 6, "result": result}
+
+
 def test_a_form_with_several_fields_is_several_questions() -> None:
     play = in_turn()
     fields: dict[str, Json] = {

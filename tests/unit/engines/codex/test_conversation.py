@@ -749,6 +749,13 @@ def test_questions_take_choices_own_words_or_nothing(answer: Answer, answers: Js
     assert play.frames[-1]["result"] == {"answers": answers}
 
 
+def test_a_question_of_codex_without_questions_can_be_answered() -> None:
+    play = Play()
+    opened = asked(play, "item/tool/requestUserInput", questions=[])
+    play.reply(opened.request.id, Reply(answers={opened.request.questions[0].text: "Yes"}))
+    assert play.frames[-1]["result"] == {"answers": {}}
+
+
 def test_words_with_a_denial_are_told_not_to_have_been_sent() -> None:
     play = Play()
     opened = asked(play, command="ls")
@@ -908,6 +915,16 @@ def test_a_form_of_a_server_is_a_question() -> None:
     assert opened.request.kind == "question"
     play.reply(opened.request.id, Reply(answers={opened.request.questions[0].text: "Ada"}))
     assert play.frames[-1]["result"] == {"action": "accept", "content": {"name": "Ada"}}
+
+
+def test_a_form_of_a_server_without_fields_is_accepted_by_a_yes() -> None:
+    play = Play()
+    play.start()
+    params = {"serverName": "db", "mode": "form", "message": "Drop it?", "requestedSchema": {"type": "object"}}
+    [opened] = play.ask(3, "mcpServer/elicitation/request", **params)
+    assert isinstance(opened, RequestOpened)
+    play.reply(opened.request.id, Reply(answers={"Drop it?": "Yes"}))
+    assert play.frames[-1]["result"] == {"action": "accept", "content": {}}
 
 
 def test_servers_of_the_folder_go_into_the_settings_of_the_thread() -> None:
