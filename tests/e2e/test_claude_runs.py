@@ -214,6 +214,8 @@ async def test_a_resumed_session_keeps_its_id_and_its_memory(world: World) -> No
     first = await world.run(script("One."))
     assert first.completed.resume is not None
     second = await world.run(script("Two."), resume=first.completed.resume.value)
+    assert first.completed.cost_usd
+    assert second.completed.cost_usd == pytest.approx(first.completed.cost_usd)  # not that of the conversation
     assert second.completed.answer == "Two."
     assert second.completed.resume == first.completed.resume
     assert any("SCRIPT" in str(body) and "One." in str(body) for body in world.bodies()[-1:])

@@ -49,6 +49,9 @@ class Encoder:
         self._compactions = 0
         self._compacting = False
         self._cost: float | None = None
+        """The sum of the turns."""
+        self._reported_cost: float | None = None
+        """The engine's own figure, which counts until a turn has told its cost."""
         self._used: int | None = None
         self._size: int | None = None
         self._model = ""
@@ -57,7 +60,7 @@ class Encoder:
     def learn(self, view: SessionView) -> None:
         """How the session stands where this reader begins."""
         self.choices.learn(view.options, mode=view.mode, model=view.model, effort=view.effort)
-        self._cost = view.meter.cost_usd if view.meter.cost_usd is not None else view.usage.cost_usd
+        self._cost, self._reported_cost = view.usage.cost_usd, view.meter.cost_usd
         self._used, self._size = view.meter.used, view.meter.size
         self._prompts = {waiting.id: waiting.content for waiting in view.queue}
         self._tasks = {task.id: task.call for task in view.tasks if task.call is not None}
@@ -202,24 +205,23 @@ class Encoder:
     def _usage(self, event: m.UsageReported) -> list[SessionUpdate]:
         self._used = event.context_used if event.context_used is not None else self._used
         self._size = event.context_size if event.context_size is not None else self._size
-        self._cost = event.cost_usd if event.cost_usd is not None else self._cost
+        self._reported_cost = event.cost_usd if event.cost_usd is not None else self._reported_cost
         self._model = event.model or self._model
         return self._figures()
 
     def _turn_ended(self, event: m.TurnEnded) -> list[SessionUpdate]:
-        """The turn's cost joins the total, unless the engine has told the total itself."""
+        """The turn's cost joins the sum."""
         self._told.clear()
-        before, spent = self._cost, event.usage
-        if spent is not None and spent.total_cost_usd is not None and spent.total_cost_usd >= (before or 0.0):
-            self._cost = spent.total_cost_usd
-        elif spent is not None and spent.cost_usd is not None:
-            self._cost = (before or 0.0) + spent.cost_usd
-        return self._figures() if self._cost != before else []
+        if event.usage is None or event.usage.cost_usd is None:
+            return []
+        self._cost = (self._cost or 0.0) + event.usage.cost_usd
+        return self._figures()
 
     def _figures(self, limit: RateLimit | None = None) -> list[SessionUpdate]:
         if self._used is None or self._size is None:
             return []
-        cost = u.Cost(amount=self._cost, currency="USD") if self._cost is not None else None
+        amount = self._cost if self._cost is not None else self._reported_cost
+        cost = u.Cost(amount=amount, currency="USD") if amount is not None else None
         meta: OptionalRaw = None
         if self.profile.claude_code and (self._model or limit is not None):
             meta = msgspec.Raw(msgspec.json.encode(ClaudeUsageMeta(model=self._model, rate_limit=limit)))

@@ -226,7 +226,8 @@ class Action(RunEventBase, frozen=True, kw_only=True, tag="action"):
 class Completed(RunEventBase, frozen=True, kw_only=True, tag="completed"):
     """The run is over: exactly once, and last. `error` is set exactly when `ok` is false.
 
-    `usage` holds the engine's own figures untouched; where it gave none of its own, ours. `resume` is that of `Started`
+    `usage` holds the engine's own figures untouched; where it gave none of its own, ours. They may count the whole
+    conversation; `cost_usd` is what this run cost. `resume` is that of `Started`
     (or of the `session` note that announced another) and None only when no session was ever known.
     """
 
@@ -235,6 +236,7 @@ class Completed(RunEventBase, frozen=True, kw_only=True, tag="completed"):
     error: str = ""
     resume: ResumeToken | None = None
     usage: OptionalRaw = None
+    cost_usd: float | None = None
     structured_output: OptionalRaw = None
 
     def __post_init__(self) -> None:

@@ -87,6 +87,7 @@ class RunFold:
         self._in_turn = False
         self._report_due = False
         self._result: m.TurnEnded | None = None
+        self._cost: float | None = None
         self._reports: list[str] = []
         self._gone: m.EngineDetached | None = None
         self._told_engine = False
@@ -218,6 +219,7 @@ class RunFold:
                 error=error,
                 resume=self._token or self._wanted,
                 usage=usage,
+                cost_usd=self._cost,
                 structured_output=structured_output,
             )
         )
@@ -274,6 +276,8 @@ class RunFold:
         origins = (event.origin, self._origin)
         self._origin = ""
         self._in_turn = False
+        if event.usage is not None and event.usage.cost_usd is not None:
+            self._cost = (self._cost or 0.0) + event.usage.cost_usd
         if "task" in origins or self._result is not None:
             self._words.report(event.answer)
             return

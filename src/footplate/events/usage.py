@@ -22,8 +22,8 @@ class ModelUsage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
 class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """Tokens, money and time of one turn, never cumulative; totals are made by whoever adds up.
 
-    `total_cost_usd` is the engine's own running total of its process, where it gives one; `reported` holds the
-    engine's figures untouched, under its own names.
+    `total_cost_usd` is the engine's own running total, where it gives one, of its process or of its conversation;
+    `reported` holds the engine's figures untouched, under its own names.
     """
 
     input_tokens: int = 0

@@ -344,3 +344,11 @@ class SessionView(ViewBase, frozen=True, kw_only=True):
     rules: tuple[SessionRule, ...] = ()
     unknown: int = 0
     unparsed: int = 0
+
+    @property
+    def cost_usd(self) -> float | None:
+        """What the session has cost: the sum of its turns, and until one has told its cost the engine's own figure.
+
+        The engine's figure is that of a process for some engines, of a conversation for others.
+        """
+        return self.usage.cost_usd if self.usage.cost_usd is not None else self.meter.cost_usd

@@ -213,6 +213,13 @@ def test_cost_stands_in_every_usage_update_once_it_is_known() -> None:
     assert [each.get("cost", {}).get("amount") for each in updates] == [None, 0.5, 0.5, 1.0]
 
 
+def test_the_cost_of_a_session_is_the_sum_of_its_turns_whatever_total_its_engine_reports() -> None:
+    report = m.UsageReported(context_used=10, context_size=100, cost_usd=0.9)
+    end = m.TurnEnded(turn=TurnId("t"), ok=True, usage=Usage(cost_usd=0.5, total_cost_usd=1.4))
+    updates = tell(Encoder(PLAIN), report, end, m.UsageReported(cost_usd=0.1), end)
+    assert [each.get("cost", {}).get("amount") for each in updates] == [0.9, 0.5, 0.5, 1.0]
+
+
 def test_editors_of_claude_hear_the_model_the_limits_and_the_tokens_by_models() -> None:
     figures = m.UsageReported(context_used=10, context_size=100, model="opus")
     limits = (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 
 from footplate.events.base import ResumeToken
@@ -52,6 +54,7 @@ from footplate.events.model import (
 from footplate.events.reduce import SessionReducer, initial, reduce
 from footplate.events.requests import Allow, Deny, Request
 from footplate.events.rules import SessionRule
+from footplate.events.usage import Usage
 from footplate.events.view import (
     CommandItem,
     CompactionItem,
@@ -65,6 +68,7 @@ from footplate.events.view import (
     SessionView,
     ToolItem,
 )
+from tests.page_program import bundle_function, call_page
 from tests.unit.events.log import ATTACHED, OPENED, SESSION, Log, log
 
 P1, P2, P3 = PromptId("p1"), PromptId("p2"), PromptId("p3")
@@ -267,6 +271,19 @@ def test_what_the_session_itself_asks_does_not_go_with_the_process() -> None:
 def test_the_meter_keeps_what_a_report_leaves_out() -> None:
     script = log() >> UsageReported(context_used=10, context_size=200, model="opus") >> UsageReported(cost_usd=0.5)
     assert script.view().meter == Meter(used=10, size=200, cost_usd=0.5, model="opus")
+
+
+def test_a_session_costs_the_sum_of_its_turns_and_before_that_what_its_engine_reports(tmp_path: Path) -> None:
+    script = log() >> UsageReported(cost_usd=0.9)
+    before = script.view()
+    for number in ("1", "2"):
+        turn = TurnId(number)
+        script >> TurnStarted(turn=turn) >> TurnEnded(turn=turn, ok=True, usage=Usage(cost_usd=0.5, total_cost_usd=1.4))
+    views = (initial(), before, script.view())
+    assert [view.cost_usd for view in views] == [None, 0.9, 1.0]
+    imported = 'import { costOf } from "../src/state/reduce_turn";'
+    program = bundle_function("cost", imported, "costOf(given)", tmp_path)
+    assert call_page(program, map(msgspec.to_builtins, views)) == [None, 0.9, 1.0]
 
 
 def test_a_limit_stands_until_it_is_clear_and_each_word_is_told() -> None:

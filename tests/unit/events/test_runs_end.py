@@ -146,6 +146,15 @@ def test_without_figures_of_the_engine_ours_are_given() -> None:
     assert completed == msgspec.structs.replace(COMPLETED, usage=msgspec.Raw(b'{"output_tokens":5}'))
 
 
+def test_a_run_costs_what_all_of_its_turns_cost_and_not_what_the_conversation_cost() -> None:
+    first = msgspec.structs.replace(ENDED, usage=Usage(cost_usd=0.25, total_cost_usd=9.25))
+    report = TurnEnded(turn=T2, ok=True, resume=TOKEN, usage=Usage(cost_usd=0.5, total_cost_usd=9.75))
+    over = TaskEnded(task=TASK.task, status="completed")
+    (*_, completed) = run(*BEGIN, TASK, first, over, AGAIN, report, fold=RunFold(wait_background=True), finish=False)
+    assert isinstance(completed, Completed)
+    assert completed.cost_usd == 0.75
+
+
 def test_a_run_on_the_wire_is_flat_and_complete() -> None:
     assert [msgspec.json.decode(msgspec.json.encode(event)) for event in run(*BEGIN, BASH, ENDED)[:2]] == [
         {
@@ -193,6 +202,7 @@ def test_a_run_on_the_wire_is_flat_and_complete() -> None:
         "error": "",
         "resume": {"engine": "claude", "value": "e1"},
         "usage": None,
+        "cost_usd": None,
         "structured_output": None,
     }
 

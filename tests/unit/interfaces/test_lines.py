@@ -71,16 +71,15 @@ def test_the_header_says_who_works_where() -> None:
 
 
 @pytest.mark.parametrize(
-    ("usage", "said"),
+    ("cost", "said"),
     [
         (None, "done · 12s · 3 steps"),
-        (b'{"total_cost_usd":0.01234}', "done · 12s · 3 steps · $0.0123"),
-        (b'{"cost_usd":2.5}', "done · 12s · 3 steps · $2.50"),
+        (0.01234, "done · 12s · 3 steps · $0.0123"),
+        (2.5, "done · 12s · 3 steps · $2.50"),
     ],
 )
-def test_the_summary_says_time_steps_and_cost(usage: bytes | None, said: str) -> None:
-    completed = Completed(ok=True, usage=msgspec.Raw(usage) if usage else None)
-    assert summary(completed, steps=3, elapsed=12.3) == said
+def test_the_summary_says_time_steps_and_cost(cost: float | None, said: str) -> None:
+    assert summary(Completed(ok=True, cost_usd=cost), steps=3, elapsed=12.3) == said
 
 
 def test_a_failed_run_is_summed_up_as_failed() -> None:

@@ -1,6 +1,7 @@
 // The details of a session: figures, what is allowed in it, how to go on elsewhere.
 import type { JSX } from "preact";
 import { api } from "../api/client";
+import { costOf } from "../state/reduce_turn";
 import type { OpenSession } from "../state/session";
 import { attempt } from "../state/toasts";
 import { texts } from "../texts";
@@ -21,7 +22,7 @@ export default function Details({ session }: { session: OpenSession }): JSX.Elem
     [texts.start.effort, facts.effort],
     [texts.details.turns, String(usage.turns)],
     [texts.composer.tokens, texts.composer.tokensOf(formatTokens(usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens), formatTokens(usage.output_tokens))],
-    [texts.composer.cost, formatCost(facts.meter.cost_usd ?? usage.cost_usd)],
+    [texts.composer.cost, formatCost(costOf(facts))],
     [texts.details.time, formatSpan(usage.duration_ms / 1000)],
     [texts.details.opened, facts.opened_at === null ? "" : formatMoment(facts.opened_at)],
   ];

@@ -80,6 +80,11 @@ function addUsage(total: t.Totals, usage: Partial<t.Usage>): t.Totals {
   };
 }
 
+/** What the session has cost: the sum of its turns, and until one has told its cost the engine's own figure. */
+export function costOf(facts: Pick<t.SessionView, "usage" | "meter">): number | null {
+  return facts.usage.cost_usd ?? facts.meter.cost_usd;
+}
+
 export function userMessage(draft: Draft, event: t.UserMessage, at: At): void {
   draft.put({
     type: "user",

@@ -120,26 +120,35 @@ def structured_output(line: Result) -> msgspec.Raw | None:
 
 
 def usage(line: Result, before: Totals) -> tuple[Usage, Totals]:
-    """What this turn cost, and the totals that the next one starts from."""
+    """What this turn cost, and the totals that the next one starts from.
+
+    CLI 2.1.325 continues the totals of a conversation that it resumes, 2.1.197 starts them at zero. What the newer one
+    says it used since its last result is right in both cases, so the totals are compared only where that is missing.
+    """
     tokens = read_struct(TOKENS, line.usage) or NO_TOKENS
     thinking = read(THINKING, tokens.output_tokens_details)
     total = read(NUMBER, line.total_cost_usd)
     models = read(MODELS, line.model_usage)
     after = Totals(before.cost_usd if total is None else total, before.models if models is None else models)
+    since = read(MODELS, line.since_last_result)
     spent = Usage(
         input_tokens=tokens.input_tokens,
         output_tokens=tokens.output_tokens,
         cache_read_tokens=tokens.cache_read_input_tokens,
         cache_write_tokens=tokens.cache_creation_input_tokens,
         reasoning_tokens=0 if thinking is None else thinking.thinking_tokens,
-        cost_usd=None if total is None else grown(total, before.cost_usd),
+        cost_usd=_sum(since) if since is not None else None if total is None else grown(total, before.cost_usd),
         total_cost_usd=total,
         duration_ms=_whole(line.duration_ms),
         duration_api_ms=_whole(line.duration_api_ms),
-        models=_shares(after.models, before.models),
+        models=_shares(after.models, before.models) if since is None else _shares(since, {}),
         reported=_reported(line),
     )
     return spent, after
+
+
+def _sum(models: Mapping[str, ModelTotals]) -> float:
+    return round(sum(used.cost_usd for used in models.values()), 9)
 
 
 def grown(now: float, before: float) -> float:

@@ -197,6 +197,7 @@ class Result(LineBase, frozen=True, kw_only=True, tag="result"):
     user_message_uuids: OptionalRaw = None
     usage: OptionalRaw = None
     model_usage: OptionalRaw = msgspec.field(default=None, name="modelUsage")
+    since_last_result: OptionalRaw = msgspec.field(default=None, name="model_usage_since_last_result")
     total_cost_usd: OptionalRaw = None
     duration_ms: OptionalRaw = None
     duration_api_ms: OptionalRaw = None
@@ -220,7 +221,7 @@ class DeniedCall(Part, frozen=True, kw_only=True):
 
 
 class ModelTotals(Part, frozen=True, kw_only=True):
-    """What one model cost since the process began."""
+    """What one model cost: in all, or since the last result."""
 
     input_tokens: int = msgspec.field(default=0, name="inputTokens")
     output_tokens: int = msgspec.field(default=0, name="outputTokens")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import unicodedata
 from typing import Final
 
-import msgspec
-
 from footplate.events.run_events import TodoNote
 from footplate.events.runs import Action, Completed, Started
 from footplate.events.visible import name_code_point, show_hidden
@@ -47,19 +45,6 @@ def clip(text: str, width: int) -> str:
         if used > width:
             return text[: max(index - 1, 0)] + "…"
     return text
-
-
-class _Cost(msgspec.Struct):
-    total_cost_usd: float | None = None
-    cost_usd: float | None = None
-
-
-def cost_of(completed: Completed) -> float | None:
-    """What the run cost, where the engine's figures say."""
-    if completed.usage is None:
-        return None
-    figures = msgspec.json.decode(completed.usage, type=_Cost)
-    return figures.total_cost_usd if figures.total_cost_usd is not None else figures.cost_usd
 
 
 def header(started: Started) -> str:
@@ -111,5 +96,5 @@ def action_line(action: Action, elapsed: float | None = None) -> str:
 def summary(completed: Completed, *, steps: int, elapsed: float) -> str:
     """The last line: how it went, how long it took, what it cost."""
     verdict = "done" if completed.ok else "failed"
-    parts = [verdict, format_duration(elapsed), steps_done(steps), format_money(cost_of(completed))]
+    parts = [verdict, format_duration(elapsed), steps_done(steps), format_money(completed.cost_usd)]
     return " · ".join(part for part in parts if part)

@@ -409,6 +409,27 @@ def test_the_figures_of_a_turn_are_its_own_and_the_report_is_untouched() -> None
     )
 
 
+def test_a_resumed_conversation_whose_totals_continue_is_not_counted_again() -> None:
+    total = {"opus": {"inputTokens": 30, "outputTokens": 24, "costUSD": 0.75, "contextWindow": 200}}
+    since = {"opus": {"inputTokens": 10, "outputTokens": 8, "costUSD": 0.25, "contextWindow": 200}}
+    result = {**RESULT, "modelUsage": total, "total_cost_usd": 0.75, "model_usage_since_last_result": since}
+    ended = feed(Translator(), INIT, result)[-1]
+    assert isinstance(ended, TurnEnded)
+    assert ended.usage is not None
+    assert (ended.usage.cost_usd, ended.usage.total_cost_usd) == (0.25, 0.75)
+    (share,) = ended.usage.models
+    assert (share.input_tokens, share.output_tokens, share.cost_usd) == (10, 8, 0.25)
+
+
+def test_a_turn_that_used_no_model_costs_nothing_in_a_resumed_conversation() -> None:
+    total = {"opus": {"inputTokens": 30, "outputTokens": 24, "costUSD": 0.75}}
+    result = {**RESULT, "modelUsage": total, "total_cost_usd": 0.75, "model_usage_since_last_result": {}}
+    ended = feed(Translator(), INIT, result)[-1]
+    assert isinstance(ended, TurnEnded)
+    assert ended.usage is not None
+    assert (ended.usage.cost_usd, ended.usage.models) == (0.0, ())
+
+
 def test_the_answer_is_the_result_also_where_the_last_message_continues_after_it() -> None:
     words = [{"type": "text", "text": text} for text in ("One. ", "Two.")]
     lines = [{"type": "assistant", "session_id": OLD, "message": {"id": "m", "content": [each]}} for each in words]

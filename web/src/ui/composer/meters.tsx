@@ -1,5 +1,6 @@
 // What the session has cost and how full its context is.
 import type { JSX } from "preact";
+import { costOf } from "../../state/reduce_turn";
 import type { OpenSession } from "../../state/session";
 import { texts } from "../../texts";
 import { formatCost, formatTokens } from "../format";
@@ -10,7 +11,7 @@ const FULL = 0.8;
 export function Meters({ session }: { session: OpenSession }): JSX.Element {
   void session.frame.value;
   const { meter, usage } = session.draft.facts;
-  const cost = meter.cost_usd ?? usage.cost_usd;
+  const cost = costOf(session.draft.facts);
   const input = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens;
   const share = meter.used !== null && meter.size ? Math.min(1, meter.used / meter.size) : null;
   return (

@@ -32,9 +32,8 @@ def _tool(view: SessionView) -> str:
 
 
 def cost_of(view: SessionView) -> str:
-    """What the session has cost: the engine's own figure if there is one, else the sum of the turns."""
-    cost = view.meter.cost_usd if view.meter.cost_usd is not None else view.usage.cost_usd
-    return format_money(cost)
+    """What the session has cost."""
+    return format_money(view.cost_usd)
 
 
 def context_words(meter: Meter) -> str:
