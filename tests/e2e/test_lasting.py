@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
+from footplate.config.acp import AcpAgentSettings
 from footplate.config.settings import Settings
 from footplate.errors import AlreadyAnswered
 from footplate.events import model as m
@@ -144,6 +146,31 @@ async def test_a_folder_that_is_allowed_for_the_session_is_allowed_to_its_next_p
     assert await _turn(session, reads) == []
     await session.revoke(session.rules()[0].id)
     assert len(await _turn(session, reads)) == 1
+
+
+@pytest.mark.parametrize("answer", [Allow(scope="exact"), Allow(scope="session")], ids=["exact", "session"])
+async def test_of_an_acp_agent_only_the_very_same_call_is_not_asked_again(
+    world: World, answer: Allow, tmp_path: Path
+) -> None:
+    program = Path(__file__).parent / "asking_agent.py"
+    agents = {"asking": AcpAgentSettings(command=(sys.executable, str(program)))}
+    store = await SqliteStore.open(tmp_path / "store")
+    async with Keeper.start() as keeper:
+        services = Services(store, keeper, settings=Settings(acp_agents=agents), environ=world.env, data=tmp_path)
+        async with Hub.open(services) as hub:
+            session = await hub.create(SessionSpec(engine="asking", cwd=str(world.work)))
+            await session.prompt("edit 2")
+            await session.answer(await until_asked(session), answer, by="ada", surface="test")
+            await until_ended(session)
+            for prompt, by in (("edit 2", "policy"), ("edit 3", "test")):
+                before = session.view().last_seq
+                await session.prompt(prompt)
+                if by == "test":
+                    await session.answer(await until_asked(session, after=before), Deny(), by="ada", surface=by)
+                await until_ended(session, after=before)
+                assert session.view().closed_requests[-1].answered_from == by
+            await _sound(session)
+    await store.close()
 
 
 # -------------------------------------------------------------------------------------------------- plans

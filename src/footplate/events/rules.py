@@ -16,9 +16,10 @@ class SessionRule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     """One thing that is allowed until the session ends or somebody takes it back.
 
     `engine_rule` is held by the engine itself, in its own words: each of its processes is given it. Without one we
-    answer by it: a call of `tool` that is about this very `subject` (or has just this `input`), or that is, letter for
-    letter, what the `prompt` of an approved plan says. `kept` names the engine's settings in which the same rule
-    stands, too.
+    answer by it: a call of `tool` that is exactly the one that was allowed (`call_sha256`; `subject` is what it is
+    about, to be read), or that is, letter for letter, what the `prompt` of an approved plan says. A rule without a hash
+    is of an older version and allows a call that has this `subject` or `input` and nothing else. `kept` names the
+    engine's settings in which the same rule stands, too.
     """
 
     id: RuleId
@@ -26,6 +27,7 @@ class SessionRule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     tool: str = ""
     subject: str = ""
     input: OptionalRaw = None
+    call_sha256: str = ""
     prompt: str = ""
     engine_rule: OptionalRaw = None
     kept: Destination = ""

@@ -1,13 +1,18 @@
 """What a person's answer allows beyond the one call, and which later calls that covers. Pure.
 
-A rule of ours never allows what the person did not see. "Exactly this" is one tool and one subject, or one whole input
-where a tool has no subject. The prompt of a plan is a description in words and no pattern: it allows the command that
-is, letter for letter, what it says (`npm test`, or between backticks), and nothing else. A call that the agent merely
-*describes* in those words is asked, marked with the prompt: the description is the agent's own and proves nothing.
+A rule of ours never allows what the person did not see. "Exactly this" is one tool with one whole input, of which the
+rule keeps a hash (`hash_call`); where the agent may show more than its input says, that is part of the call as well.
+The prompt of a plan is a description in words and no pattern: it allows the call that says, letter for letter, what
+the prompt says (`npm test`, or between backticks), and nothing else. A call that the agent merely *describes* in those
+words is asked, marked with the prompt: the description is the agent's own and proves nothing.
+
+A rule that was stored before rules had a hash knows one subject, or the input of a tool without one. It allows a call
+that says no more than that.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Iterable
 from typing import Final
@@ -18,10 +23,17 @@ from footplate.errors import InvalidValue
 from footplate.events.base import OptionalRaw
 from footplate.events.ids import RuleId
 from footplate.events.requests import Allow, Answer, Request
-from footplate.events.rules import SessionRule, held_for_session, meaning
+from footplate.events.rules import SessionRule, held_for_session, meaning, takes_changed_input
+from footplate.events.tools import CommandDetail, FileChangeDetail
 
 SUBJECTS: Final = ("command", "file_path", "path", "notebook_path", "url", "query", "pattern")
 """The fields of a tool's input that say what a call is about, the most telling first."""
+
+SILENT: Final = ("description", "timeout")
+"""The fields of a command's input that say nothing about what runs; of any other tool each field counts."""
+
+UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What decoding an agent's own input may raise."""
 
 QUOTED: Final = re.compile(r"`([^`]+)`")
 WORDS: Final = re.compile(r"\w+")
@@ -54,7 +66,7 @@ def subject_in(tool_input: msgspec.Raw) -> str:
     """What a call with that input is about."""
     try:
         given = msgspec.json.decode(tool_input, type=_Subject)
-    except msgspec.ValidationError:
+    except UNREADABLE:
         return ""
     return next((value for name in SUBJECTS if (value := getattr(given, name))), "")
 
@@ -79,13 +91,19 @@ def granted(request: Request, answer: Answer, new_id: Callable[[], RuleId]) -> t
 
 
 def _exact_rule(request: Request, answer: Allow, name: RuleId) -> SessionRule:
-    """This tool, exactly this subject: as it was changed, where it was."""
+    """This tool, exactly this call: as it was changed, where it was. The subject is there to be read."""
     seen = msgspec.structs.replace(request, input=answer.updated_input or request.input)
-    subject = subject_of(seen)
-    about = subject or request.title
+    about = subject_of(seen) or request.title
     label = f"Allow {request.tool}: {about}" if about else f"Allow {request.tool}"
-    given = None if subject else seen.input
-    return SessionRule(id=name, label=label, tool=request.tool, subject=subject, input=given, request=request.id)
+    more = "" if _sole_subject(seen) else ", exactly as it was asked"
+    return SessionRule(
+        id=name,
+        label=label + more,
+        tool=request.tool,
+        subject=subject_of(seen),
+        call_sha256=hash_call(seen),
+        request=request.id,
+    )
 
 
 def _prompt_rule(request: Request, number: int, name: RuleId) -> SessionRule:
@@ -105,25 +123,65 @@ def allows(rule: SessionRule, request: Request) -> bool:
     """Whether the rule allows this call without a question."""
     if rule.engine_rule is not None or rule.tool != request.tool or _leaves_sandbox(request):
         return False
-    subject = subject_of(request)
+    if rule.call_sha256:
+        return rule.call_sha256 == hash_call(request)
     if rule.prompt:
-        return bool(subject) and subject.strip() in (rule.prompt.strip(), *QUOTED.findall(rule.prompt))
+        subject = _sole_subject(request).strip()
+        return bool(subject) and subject in (rule.prompt.strip(), *QUOTED.findall(rule.prompt))
     if rule.subject:
-        return subject == rule.subject
-    return rule.input is not None and request.input is not None and _same(rule.input, request.input)
+        return _sole_subject(request) == rule.subject
+    if rule.input is None or _shows_more(request):
+        return False
+    return _canonical(msgspec.json.decode(rule.input)) == _canonical(_read_input(request)[0])
+
+
+def hash_call(request: Request) -> str:
+    """The SHA-256 of all that a call says of what will happen: equal for the same call, however its JSON is written.
+
+    An engine that takes a changed input runs the input and nothing else. Any other agent may say in the title, the
+    words, the changes or the content what its input leaves out, except where the input has the whole command.
+    """
+    given, named = _read_input(request)
+    beside: tuple[object, ...] = ()
+    if not takes_changed_input(request):
+        changes = request.detail.changes if isinstance(request.detail, FileChangeDetail) else ()
+        words = () if named else (request.title, request.description)
+        beside = (*words, changes, request.content)
+    return hashlib.sha256(_canonical((given, beside))).hexdigest()
+
+
+def _canonical(value: object) -> bytes:
+    return msgspec.json.encode(value, order="deterministic")
+
+
+def _read_input(request: Request) -> tuple[object, bool]:
+    """The input without what says nothing, and whether it is that of a command; one that is no JSON as it is."""
+    try:
+        given: object = msgspec.json.decode(request.input) if request.input is not None else None
+    except UNREADABLE:
+        return bytes(request.input or b"").hex(), False
+    if isinstance(given, dict) and isinstance(request.detail, CommandDetail) and isinstance(given.get("command"), str):
+        return {name: value for name, value in given.items() if name not in SILENT}, True
+    return given, False
+
+
+def _sole_subject(request: Request) -> str:
+    """What a call is about, where it says nothing else; else empty."""
+    given, _ = _read_input(request)
+    return subject_of(request) if isinstance(given, dict) and len(given) == 1 and not _shows_more(request) else ""
+
+
+def _shows_more(request: Request) -> bool:
+    """Whether the agent shows, beside the input, what would happen."""
+    return bool(request.content) or isinstance(request.detail, FileChangeDetail)
 
 
 def _leaves_sandbox(request: Request) -> bool:
     """A call that asks to run outside of the engine's own sandbox is another one than the same without that."""
     try:
         return request.input is not None and msgspec.json.decode(request.input, type=_Risk) != _Risk()
-    except msgspec.ValidationError:
+    except UNREADABLE:
         return True
-
-
-def _same(one: msgspec.Raw, other: msgspec.Raw) -> bool:
-    decoded: list[object] = [msgspec.json.decode(raw) for raw in (one, other)]
-    return decoded[0] == decoded[1]
 
 
 def plan_prompt(request: Request, rules: Iterable[SessionRule]) -> str:

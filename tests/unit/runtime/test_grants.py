@@ -8,10 +8,12 @@ import msgspec
 import pytest
 
 from footplate.errors import InvalidValue
+from footplate.events.content import OtherBlock
 from footplate.events.ids import RequestId, RuleId
 from footplate.events.requests import Allow, Answer, Choose, Deny, Reply, Request, RequestOption, Suggestion
 from footplate.events.rules import SessionRule
-from footplate.runtime.grants import allows, granted, plan_prompt, subject_of
+from footplate.events.tools import CommandDetail, FileChange, FileChangeDetail, McpDetail
+from footplate.runtime.grants import allows, granted, hash_call, plan_prompt, subject_of
 
 RULE = msgspec.Raw(b'{"type":"addRules"}')
 LOCAL = Suggestion(label="Allow Bash(ls *) always", destination="local", raw=RULE, allows="Allow Bash(ls *)")
@@ -21,14 +23,12 @@ PLAN = Request(id=RequestId("p"), kind="plan", title="plan", allowed_prompts=("B
 
 
 def _asked(tool: str = "Bash", suggestions: tuple[Suggestion, ...] = (), **given: object) -> Request:
-    return Request(
-        id=RequestId("r"),
-        kind="permission",
-        title="a call",
-        tool=tool,
-        input=msgspec.Raw(msgspec.json.encode(given)),
-        suggestions=suggestions,
-    )
+    return msgspec.structs.replace(_call(tool, given), suggestions=suggestions)
+
+
+def _call(tool: str, given: dict[str, object]) -> Request:
+    encoded = msgspec.Raw(msgspec.json.encode(given))
+    return Request(id=RequestId("r"), kind="permission", title="a call", tool=tool, input=encoded)
 
 
 def _granted(request: Request, answer: Answer) -> tuple[SessionRule, ...]:
@@ -50,6 +50,7 @@ def test_where_the_engine_proposes_nothing_the_session_allows_exactly_this() -> 
         label="Allow Bash: touch a*[b]?; echo x",
         tool="Bash",
         subject="touch a*[b]?; echo x",
+        call_sha256=hash_call(asked),
         request=RequestId("r"),
     )
     assert allows(rule, asked)
@@ -65,11 +66,96 @@ def test_what_was_changed_is_allowed_as_it_was_changed() -> None:
     assert not allows(rule, _asked(command="rm -rf /"))
 
 
-def test_a_tool_without_a_subject_is_allowed_with_just_this_input() -> None:
-    (rule,) = _granted(_asked(tool="mcp__db__drop", table="old", force=False), Allow(scope="exact"))
-    assert allows(rule, _asked(tool="mcp__db__drop", force=False, table="old"))
-    assert not allows(rule, _asked(tool="mcp__db__drop", table="users", force=False))
-    assert not allows(rule, Request(id=RequestId("r"), kind="permission", title="", tool="mcp__db__drop"))
+WRITE = {"file_path": "notes.py", "content": "print(1)"}
+PAGE = {"url": "https://a.test", "method": "GET"}
+SHELL = {"command": "make", "cwd": "/work"}
+VIEW = {"command": "view", "path": "/w/a"}
+DROP = {"table": "old", "force": False}
+
+
+@pytest.mark.parametrize(
+    ("given", "others"),
+    [
+        (WRITE, [{**WRITE, "content": "evil()"}, {"file_path": "notes.py"}, {**WRITE, "path": "/etc/shadow"}]),
+        (PAGE, [{**PAGE, "method": "DELETE", "body": "x"}, {**PAGE, "body": "x"}, {"url": "https://a.test"}]),
+        (SHELL, [{**SHELL, "cwd": "/etc"}, {"command": "make"}, {**SHELL, "env": {"PATH": "/evil"}}]),
+        (VIEW, [{**VIEW, "path": "/etc/shadow"}, {**VIEW, "command": "create"}]),
+        (DROP, [{**DROP, "table": "users"}, {**DROP, "force": True}, {**DROP, "force": 0}]),
+    ],
+    ids=["file", "page", "command", "view", "tool"],
+)
+@pytest.mark.parametrize("options", [(), (RequestOption(id="yes", label="Yes", kind="allow_once"),)])
+def test_exactly_this_is_the_whole_input(
+    given: dict[str, object], others: list[dict[str, object]], options: tuple[RequestOption, ...]
+) -> None:
+    def asked(fields: dict[str, object]) -> Request:
+        return msgspec.structs.replace(_call("some", fields), options=options)
+
+    for answer in (Allow(scope="exact"), Allow(scope="session")):
+        (rule,) = _granted(asked(given), answer)
+        assert allows(rule, asked(dict(reversed(given.items()))))
+        for other in others:
+            assert not allows(rule, asked(other))
+    assert not allows(rule, Request(id=RequestId("r"), kind="permission", title="a call", tool="some"))
+
+
+def test_of_a_command_the_description_and_the_timeout_say_nothing() -> None:
+    def asked(tool: str = "Bash", **fields: object) -> Request:
+        detail = CommandDetail(command="make") if tool == "Bash" else McpDetail(server="ci", tool="issue")
+        return msgspec.structs.replace(_call(tool, {"command": "make", **fields}), detail=detail)
+
+    (rule,) = _granted(asked(description="Build", timeout=10), Allow(scope="exact"))
+    assert allows(rule, asked(description="Build again"))
+    assert not allows(rule, asked(run_in_background=True))
+    (issue,) = _granted(asked("mcp__ci__issue", description="Build"), Allow(scope="exact"))
+    assert not allows(issue, asked("mcp__ci__issue", description="Build again"))
+
+
+def test_what_an_agent_shows_beside_its_input_is_part_of_the_call() -> None:
+    yes = RequestOption(id="yes", label="Yes", kind="allow_once")
+
+    def asked(**facts: object) -> Request:
+        shown = FileChangeDetail(changes=(FileChange(path="notes.py", new_text="print(1)"),))
+        plain = Request(
+            id=RequestId("r"), kind="permission", title="notes.py", tool="edit", options=(yes,), detail=shown
+        )
+        return msgspec.structs.replace(plain, **facts)
+
+    (rule,) = _granted(asked(), Allow(scope="session"))
+    assert allows(rule, asked(id=RequestId("another"), reason="why not"))
+    for other in (
+        asked(detail=FileChangeDetail(changes=(FileChange(path="notes.py", new_text="evil()"),))),
+        asked(content=(OtherBlock(kind="_odd", raw=msgspec.Raw(b"{}")),)),
+        asked(title="other.py"),
+        asked(description="and send it"),
+        asked(tool="delete"),
+    ):
+        assert not allows(rule, other)
+
+
+def test_a_rule_of_an_older_version_allows_what_has_its_subject_and_nothing_else() -> None:
+    def old(**facts: object) -> SessionRule:
+        return msgspec.structs.replace(SessionRule(id=RuleId("old"), label="", tool="edit"), **facts)
+
+    assert allows(old(subject="make"), _asked(tool="edit", command="make"))
+    assert not allows(old(subject="make"), _asked(tool="edit", command="make", cwd="/etc"))
+    assert not allows(old(subject="notes.py"), _asked(tool="edit", file_path="notes.py", content="evil()"))
+    shown = FileChangeDetail(changes=(FileChange(path="notes.py", new_text="evil()"),))
+    for given in (old(subject="notes.py"), old(input=msgspec.Raw(b'{"file_path":"notes.py"}'))):
+        assert not allows(given, msgspec.structs.replace(_asked(tool="edit", file_path="notes.py"), detail=shown))
+    kept = old(input=msgspec.Raw(b'{"table":"old","force":false}'))
+    assert allows(kept, _asked(tool="edit", force=False, table="old"))
+    assert not allows(kept, _asked(tool="edit", force=0, table="old"))
+
+
+@pytest.mark.parametrize(
+    "raw", [b'{"command":"\\ud800"}', b'{"command":"\xff"}', b'{"a":' + b"[" * 5000 + b"]" * 5000 + b"}"]
+)
+def test_an_input_that_cannot_be_read_allows_no_other(raw: bytes) -> None:
+    asked = msgspec.structs.replace(_asked(tool="some"), input=msgspec.Raw(raw))
+    (rule,) = _granted(asked, Allow(scope="exact"))
+    assert not allows(rule, msgspec.structs.replace(asked, input=msgspec.Raw(raw + b" ")))
+    assert not allows(rule, _asked(tool="some"))
 
 
 def test_a_call_that_leaves_the_engine_s_sandbox_is_another_call() -> None:
@@ -142,6 +228,12 @@ def test_a_granted_prompt_allows_only_the_command_that_it_spells_out(prompt: str
     rule = SessionRule(id=RuleId("rule"), label="", tool="Bash", prompt=prompt)
     assert allows(rule, _asked(command=command)) is allowed
     assert not allows(rule, _asked(tool="PowerShell", command=command))
+
+
+def test_a_granted_prompt_that_names_a_file_does_not_allow_what_is_written_there() -> None:
+    rule = SessionRule(id=RuleId("rule"), label="", tool="Write", prompt="notes.py")
+    assert not allows(rule, _asked(tool="Write", file_path="notes.py", content="evil()"))
+    assert not allows(msgspec.structs.replace(rule, tool="Bash", prompt="make"), _asked(command="make", cwd="/etc"))
 
 
 @pytest.mark.parametrize(

@@ -1934,6 +1934,7 @@ export interface SessionRule {
   readonly tool?: string;
   readonly subject?: string;
   readonly input?: unknown;
+  readonly call_sha256?: string;
   readonly prompt?: string;
   readonly engine_rule?: unknown;
   readonly kept?: "" | "local" | "project" | "session" | "user";
