@@ -10,7 +10,7 @@ from footplate.events.base import OptionalRaw
 from footplate.events.content import ContentBlock
 from footplate.events.ids import EngineSessionId, PromptId, RequestId, SessionId, ToolCallId, TurnId
 from footplate.events.model import ConfigOption, SessionState, WaitingFor
-from footplate.events.requests import RequestKind, RequestOption, RequestState, Suggestion
+from footplate.events.requests import Answer, RequestKind, RequestOption, RequestState, Suggestion
 from footplate.events.tools import Question, ToolDetail
 from footplate.events.view import QueuedPrompt, SessionView
 
@@ -97,6 +97,7 @@ class RequestInfo(msgspec.Struct, frozen=True, kw_only=True):
     replaces: RequestId | None = None
     rerun: bool = False
     limit: str = ""
+    answer: Answer | None = None
     answered_by: str = ""
     answered_from: str = ""
     answered_at: float | None = None

@@ -71,6 +71,8 @@ class RequestRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     turn: TurnId | None = None
     state: RequestState = "open"
     detached: bool = False
+    answer_seq: int = 0
+    """The event that answered it; 0 when none did, or when an older version folded it."""
     answered_by: str = ""
     answered_from: str = ""
     answered_at: float | None = None
@@ -325,9 +327,8 @@ def _request_answered(draft: _Draft, event: m.RequestAnswered, at: Stamp) -> Non
     """The first answer counts."""
     held = draft.pending.get(event.request)
     if held is not None and held.state == "open":
-        draft.set(
-            replace(held, state="answered", answered_by=event.by, answered_from=event.surface, answered_at=at.time)
-        )
+        who = {"answered_by": event.by, "answered_from": event.surface, "answered_at": at.time}
+        draft.set(replace(held, state="answered", answer_seq=at.seq, **who))
 
 
 def _request_applied(draft: _Draft, event: m.RequestApplied, at: Stamp) -> None:

@@ -123,6 +123,8 @@ async def test_a_request_is_listed_looked_at_and_answered(run: Terminal) -> None
     entry = (await run.json("requests", "list", "--state", "applied", "--state", "answered"))["requests"]
     assert isinstance(entry, list)
     assert entry[0]["answered_from"] == "cli"
+    shown = (await run("requests", "show", request)).output
+    assert f"permission {request} (allowed once by {entry[0]['answered_by']} from cli, " in " ".join(shown.split())
 
 
 async def test_tokens_files_and_processes(run: Terminal, tmp_path: Path) -> None:

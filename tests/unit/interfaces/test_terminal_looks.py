@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -18,7 +19,7 @@ from msgspec.structs import replace
 from footplate.engines.mock.engine import MockEngine
 from footplate.events.base import ResumeToken
 from footplate.events.ids import EngineSessionId, RequestId, SessionId
-from footplate.events.requests import RequestOption
+from footplate.events.requests import Allow, Choose, RequestOption
 from footplate.events.run_events import CommandAction, Completed, RunMeta, Started, TextNote
 from footplate.events.runs import Action, RunEvent
 from footplate.events.tools import CommandDetail
@@ -26,7 +27,7 @@ from footplate.interfaces.cli.doctor import render_findings
 from footplate.interfaces.cli.help_page import HelpContext
 from footplate.interfaces.cli.lines import columns_of
 from footplate.interfaces.cli.progress import Painter, PlainLines
-from footplate.interfaces.cli.requests import render_request, render_requests
+from footplate.interfaces.cli.requests import render_head, render_request, render_requests
 from footplate.interfaces.cli.roster import render_states
 from footplate.interfaces.cli.sessions import Row, render_sessions
 from footplate.interfaces.cli.tables import fold, render_table
@@ -116,6 +117,25 @@ PICTURES: dict[str, Callable[[int], str]] = {
     "agents": lambda width: render_states(AGENTS, width=width),
     "run": _run,
 }
+
+
+@pytest.mark.parametrize(
+    ("far", "said"),
+    [
+        ({"state": "open"}, "open"),
+        ({"state": "withdrawn", "ended_reason": "interrupted"}, "withdrawn: interrupted"),
+        ({"state": "unanswered", "ended_reason": "the session was closed"}, "unanswered: the session was closed"),
+        ({"state": "applied", "answer": Choose(option="allow"), "answered_by": "ada", "answered_from": "web"},
+         "allowed once by ada from web, applied"),
+        ({"state": "rejected", "answer": Allow(scope="session"), "answered_by": "ada", "ended_reason": "no such rule"},
+         "allowed for this session by ada, the agent refused the answer: no such rule"),
+        ({"state": "applied", "answered_by": "ada", "answered_from": "cli"}, "applied by ada from cli"),
+    ],
+)  # fmt: skip
+def test_a_request_says_what_was_answered_and_how_far_it_got(far: dict[str, Any], said: str) -> None:
+    options = (RequestOption(id="allow", label="Allow", kind="allow_once"),)
+    shown = render_head(replace(ASKED, options=options, **far), width=1000)
+    assert shown == f"permission {ASKED.id} ({said}): {COMMAND}"
 
 
 @pytest.mark.parametrize("width", [80, 40])

@@ -1614,6 +1614,7 @@ export interface RequestInfo {
   readonly replaces?: string | null;
   readonly rerun?: boolean;
   readonly limit?: string;
+  readonly answer?: Answer | null;
   readonly answered_by?: string;
   readonly answered_from?: string;
   readonly answered_at?: number | null;

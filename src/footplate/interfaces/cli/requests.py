@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from footplate.events.requests import Request
-from footplate.events.wording import describe_answerer
+from footplate.events.wording import describe_answer, describe_answerer, describe_ending
 from footplate.interfaces.cli.chat.asking import request_body
 from footplate.interfaces.cli.chat.text import rows_of
 from footplate.interfaces.cli.client import Client, service_options, with_client
@@ -93,10 +93,18 @@ def _path(request: str, *more: str) -> str:
 
 
 def render_head(info: RequestInfo, *, width: int = 0) -> str:
-    """Which request it is, how far it got and who answered it."""
-    who = describe_answerer(info.answered_by, info.answered_from)
-    state = f"{info.state} {who}" if who else info.state
-    return fold(f"{info.kind} {info.id} ({state}): {one_line(info.title)}", rest="  ", width=width)
+    """Which request it is, how far it got, and what was answered by whom."""
+    state = describe_ending(info.state, info.ended_reason) or info.state
+    who = {"by": info.answered_by, "surface": info.answered_from}
+    if info.answer is not None:
+        far = f"{describe_answer(info.answer, _asked(info), **who)}, {state}"
+    else:
+        far = f"{state} {describe_answerer(**who)}".rstrip()
+    return fold(f"{info.kind} {info.id} ({far}): {one_line(info.title)}", rest="  ", width=width)
+
+
+def _asked(info: RequestInfo) -> Request:
+    return Request(**{field: getattr(info, field) for field in SHARED})
 
 
 def render_request(info: RequestInfo, *, width: int = 0) -> str:
@@ -105,8 +113,7 @@ def render_request(info: RequestInfo, *, width: int = 0) -> str:
     facts = {"session": info.session, "tool": info.tool, "agent": info.agent}
     lines += [f"  {name}: {one_line(fact)}" for name, fact in facts.items() if fact]
     room = width or screen_width()
-    asked = Request(**{field: getattr(info, field) for field in SHARED})
-    lines += [row for line in request_body(asked, indent=1) for row in rows_of(line, room, color=False)]
+    lines += [row for line in request_body(_asked(info), indent=1) for row in rows_of(line, room, color=False)]
     if info.suggestions:
         first = info.suggestions[0]
         lines.append(f"  --allow --scope session  {one_line(first.allows or first.label)}")

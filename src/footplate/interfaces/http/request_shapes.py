@@ -7,8 +7,8 @@ import msgspec
 from footplate.events.base import OptionalRaw
 from footplate.events.content import ContentBlock
 from footplate.events.ids import RequestId, SessionId, ToolCallId
-from footplate.events.model import RequestOpened
-from footplate.events.requests import Request, RequestKind, RequestOption, RequestState, Suggestion
+from footplate.events.model import Event, RequestAnswered, RequestOpened, Unknown
+from footplate.events.requests import Answer, Request, RequestKind, RequestOption, RequestState, Suggestion
 from footplate.events.tools import Question, ToolDetail
 from footplate.store.base import Store
 from footplate.store.projection import RequestRow
@@ -50,6 +50,8 @@ class RequestInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """It was allowed before, and nobody knows whether it ran: to allow it is to run it, perhaps again."""
     limit: str = ""
     """The limit of the session that is reached: then it is Footplate that asks and not the agent."""
+    answer: Answer | None = None
+    """What was answered. None while nobody has, and for requests that an older version of Footplate stored."""
     answered_by: str = ""
     answered_from: str = ""
     answered_at: float | None = None
@@ -58,14 +60,22 @@ class RequestInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 async def load_request(store: Store, row: RequestRow) -> RequestInfo:
-    """The row with the whole of what was asked, which stands in the event that opened it."""
-    stored = await store.read(row.session, row.seq - 1, 1)
-    event = stored[0].envelope().event if stored else None
-    asked = event.request if isinstance(event, RequestOpened) else None
-    return describe_request(row, asked)
+    """The row with the whole of what was asked and answered, which stands in the events of both."""
+    opened = await _load_event(store, row, row.seq)
+    answered = await _load_event(store, row, row.answer_seq)
+    return describe_request(
+        row,
+        opened.request if isinstance(opened, RequestOpened) else None,
+        answered.answer if isinstance(answered, RequestAnswered) else None,
+    )
 
 
-def describe_request(row: RequestRow, asked: Request | None) -> RequestInfo:
+async def _load_event(store: Store, row: RequestRow, seq: int) -> Event | Unknown | None:
+    stored = await store.read(row.session, seq - 1, 1) if seq else ()
+    return stored[0].envelope().event if stored else None
+
+
+def describe_request(row: RequestRow, asked: Request | None, answer: Answer | None) -> RequestInfo:
     """A request as the wire has it."""
     whole = asked or Request(id=row.id, kind=row.kind, title=row.title, tool=row.tool)
     return RequestInfo(
@@ -96,6 +106,7 @@ def describe_request(row: RequestRow, asked: Request | None) -> RequestInfo:
         replaces=whole.replaces,
         rerun=whole.rerun,
         limit=whole.limit,
+        answer=answer,
         answered_by=row.answered_by,
         answered_from=row.answered_from,
         answered_at=row.answered_at,

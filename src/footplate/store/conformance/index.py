@@ -52,6 +52,7 @@ APPLIED = RequestRow(
     tool="Bash",
     turn=TurnId("t1"),
     state="applied",
+    answer_seq=6,
     answered_by="ann",
     answered_from="web",
     answered_at=1_006.0,

@@ -176,6 +176,7 @@ async def test_the_first_answer_wins_and_the_second_is_told_whose_it_was(
     answered = await post(client, f"/api/requests/{request['id']}/answer", option="allow")
     assert answered["answered_by"] == "operator"
     assert answered["answered_from"] == "api"
+    assert (one.get("answer"), answered["answer"]) == (None, {"type": "choose", "option": "allow"})
     late = await post(client, f"/api/requests/{request['id']}/answer", 409, behavior="deny")
     assert late["type"] == "urn:sandbox-agent:error:request_closed"
     assert (late["answered_by"], late["answered_from"]) == ("operator", "api")
