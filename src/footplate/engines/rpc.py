@@ -11,7 +11,7 @@ from footplate.acp import jsonrpc
 from footplate.acp.jsonrpc import Envelope, RpcError, RpcId
 from footplate.engines.base import Reaction, oversize_notice
 from footplate.events.model import Event, Unparsed
-from footplate.host.lines import BadLine, Block, decode_block, read_head
+from footplate.host.lines import BLANK, BadLine, Block, decode_block, read_head
 
 RAW_LIMIT: Final = 64 * 1024
 """How much of a line that we cannot read is kept; its whole size is told beside it."""
@@ -23,7 +23,10 @@ class RpcLines:
     def __init__(self) -> None:
         self.events: list[Event] = []
         self.frames: list[bytes] = []
-        self._at = (Block(), 0)
+        self._block = Block()
+        self._place = 0
+        self._lines: list[bytes] | None = None
+        """The lines of the block, from the first one on that is kept: to cut a block for each line is quadratic."""
 
     def react(self) -> Reaction:
         """What has gathered since the last time."""
@@ -38,8 +41,8 @@ class RpcLines:
         a response becomes an error.
         """
         frames = decode_block(jsonrpc.envelope_decoder, block.lines)
-        for place, frame in enumerate(frames):
-            self._at = (block, place)
+        self._begin(block)
+        for self._place, frame in enumerate(frames):
             if isinstance(frame, BadLine):
                 self._keep_raw(frame.raw, frame.reason)
                 yield from self._broken(frame.raw, frame.reason)
@@ -48,9 +51,12 @@ class RpcLines:
             else:
                 yield frame
         for oversize in block.oversize:
-            self._at = (Block(oversize.head), 0)
+            self._begin(Block(oversize.head))
             self.events.append(oversize_notice(oversize))
             yield from self._broken(oversize.head, oversize.text)
+
+    def _begin(self, block: Block) -> None:
+        self._block, self._place, self._lines = block, 0, None
 
     def _broken(self, line: bytes, reason: str) -> Iterator[Envelope]:
         broken = read_broken(line, reason)
@@ -63,8 +69,9 @@ class RpcLines:
 
     def keep(self, reason: str) -> None:
         """Keep the line that is being read as it came: it has no meaning for us."""
-        block, place = self._at
-        self._keep_raw([line for line in block.lines.split(b"\n") if line.strip()][place], reason)
+        if self._lines is None:
+            self._lines = [line for line in self._block.lines.split(b"\n") if line.strip(BLANK)]
+        self._keep_raw(self._lines[self._place], reason)
 
     def _keep_raw(self, raw: bytes, reason: str) -> None:
         text = raw[:RAW_LIMIT].decode(errors="replace")

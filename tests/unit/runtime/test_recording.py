@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from footplate.config.settings import AcpAgentSettings, RuntimeSettings, Settings
+from footplate.config.acp import AcpAgentSettings
+from footplate.config.settings import RuntimeSettings, Settings
 from footplate.errors import StoreFailed
 from footplate.events.ids import SessionId
 from footplate.host.process import Keeper
