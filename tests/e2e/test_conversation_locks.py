@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import pytest
 
+from footplate.config.acp import AcpAgentSettings
 from footplate.config.settings import Settings
 from footplate.events import model as m
 from footplate.events.base import ResumeToken
@@ -22,6 +23,7 @@ from footplate.events.view import NoticeItem
 from footplate.host.locks import SessionLock
 from footplate.runtime import agent as agent_module
 from footplate.runtime import run as run_module
+from footplate.runtime.limits import Limits
 from footplate.runtime.run import Run, RunRequest
 from footplate.runtime.service import Service, open_service
 from footplate.runtime.session import Session
@@ -30,12 +32,14 @@ from footplate.runtime.tenancy import open_doors
 from footplate.testing.closed import MINIMAL_PATH, prepare_home
 from footplate.testing.invariants import check_log
 from footplate.testing.messages import script, tool
+from tests.e2e import forgetful_agent
 from tests.e2e.scripted_cli import OTHER, ScriptedCli
 from tests.e2e.world import World, processes_with
 
 pytestmark = [pytest.mark.timeout(90)]
 OWN = "00000000-0000-4000-8000-000000000001"
 WAIT_S = 20.0
+FORGETFUL = Settings(acp_agents={"forgetful": AcpAgentSettings(command=forgetful_agent.COMMAND)})
 E = TypeVar("E", bound=Event)
 
 
@@ -57,8 +61,8 @@ class Place:
         return Watched(Run(RunRequest(prompt="go", cwd=str(self.work), **fields), environ=self.env))  # type: ignore[arg-type]
 
     @asynccontextmanager
-    async def service(self) -> AsyncIterator[Service]:
-        async with open_service(self.env, Settings()) as service, open_doors(service, "service"):
+    async def service(self, settings: Settings | None = None) -> AsyncIterator[Service]:
+        async with open_service(self.env, settings or Settings()) as service, open_doors(service, "service"):
             yield service
 
     async def session(self, service: Service, resume: str = "") -> Session:
@@ -267,6 +271,30 @@ async def test_a_session_that_becomes_another_conversation_fails_the_turn_and_re
         await session.prompt("three")
         assert (await turn_ended(session, 3)).answer == f"answered in {own}"
     assert [arguments[arguments.index("--resume") + 1] for arguments in place.cli.starts[1:]] == [own]
+
+
+async def test_agents_that_cannot_resume_and_count_their_ids_share_no_lock(place: Place) -> None:
+    async with place.service(FORGETFUL) as service:
+        spec = SessionSpec(engine="forgetful", cwd=str(place.work))
+        first, second = await service.hub.create(spec), await service.hub.create(spec)
+        for session in (first, second):
+            await session.prompt("go")
+            assert (await turn_ended(session)).answer == "prompt 1"
+        assert first.resume == second.resume == ResumeToken(engine="forgetful", value=EngineSessionId("session-1"))
+        run = Watched(Run(RunRequest(prompt="go", engine="forgetful"), settings=FORGETFUL, environ=place.env))
+        assert (await run.completed()).answer == "prompt 1"
+
+
+async def test_an_agent_that_cannot_resume_does_not_give_its_conversation_away(place: Place) -> None:
+    async with place.service(FORGETFUL) as service:
+        session = await service.hub.create(SessionSpec(engine="forgetful", cwd=str(place.work)))
+        await session.prompt("go")
+        await turn_ended(session)
+        assert session.resume is not None
+        assert not await service.hub.release(session.resume)
+        await session.set_limits(Limits(cost_usd=5.0))
+        await session.prompt("again")
+        assert (await turn_ended(session, 2)).answer == "prompt 2"
 
 
 # ------------------------------------------------------------------------------------------------- real CLI

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -12,6 +13,7 @@ import httpx
 import pytest
 
 from footplate.testing.messages import ScriptedMessages, script, tool
+from tests.e2e import forgetful_agent
 from tests.e2e.agents import AgentWorld
 from tests.e2e.server import RunningServer, running_server
 from tests.e2e.world import World, processes_with, wait_until_gone
@@ -137,3 +139,47 @@ async def test_an_idle_command_that_speaks_acp_ends_and_is_resumed(tmp_path: Pat
             await until_detached(client, session, lambda: True)
             ended = (await run_turn(client, session, "history"))[-1].data["event"]
             assert "hello" in ended["answer"], "the agent has its conversation again"
+
+
+def with_forgetful(folder: Path) -> dict[str, str]:
+    """Settings with an agent that can neither load nor resume, and one that can."""
+    commands = {"forgetful": forgetful_agent.COMMAND, "tiny": (sys.executable, "-m", "footplate", "mock-agent")}
+    agents = [f"[acp_agents.{name}]\ncommand = {json.dumps(command)}\n" for name, command in commands.items()]
+    file = folder / "footplate.toml"
+    file.write_text("[runtime]\nidle_s = 1\n" + "".join(agents))
+    return {"FOOTPLATE_CONFIG": str(file)}
+
+
+async def test_an_idle_agent_that_cannot_resume_keeps_its_process(tmp_path: Path) -> None:
+    with running_server(tmp_path, env=with_forgetful(tmp_path)) as server:
+        async with client_of(server) as client:
+            kept = (await post(client, "/api/sessions", 201, engine="forgetful", cwd=str(tmp_path)))["id"]
+            other = (await post(client, "/api/sessions", 201, engine="tiny", cwd=str(tmp_path)))["id"]
+            await run_turn(client, kept, "hello")
+            await run_turn(client, other, "hello")
+            await until_detached(client, other, lambda: True)
+            assert (await get(client, f"/api/sessions/{kept}"))["attached"], "it was idle for longer"
+            assert (await run_turn(client, kept, "again"))[-1].data["event"]["answer"] == "prompt 2"
+
+
+async def test_idle_agents_that_cannot_resume_outlive_a_restart_of_the_service(tmp_path: Path) -> None:
+    env = {**with_forgetful(tmp_path), "FOOTPLATE__RUNTIME__REATTACH_GRACE_S": "60"}
+    with running_server(tmp_path, env=env) as server:
+        token = server.token
+        async with client_of(server) as client:
+            sessions = [
+                (await post(client, "/api/sessions", 201, engine="forgetful", cwd=str(tmp_path)))["id"] for _ in "ab"
+            ]
+            for session in sessions:
+                await run_turn(client, session, "hello")
+        server.stop()
+    with running_server(tmp_path, "--drain", "5", env=env) as server:
+        async with client_of(server, token) as client:
+            for session in sessions:
+                assert (await run_turn(client, session, "again"))[-1].data["event"]["answer"] == "prompt 2"
+            other = (await post(client, "/api/sessions", 201, engine="tiny", cwd=str(tmp_path)))["id"]
+            await run_turn(client, other, "hello")
+            await until_detached(client, other, lambda: True)
+            for session in sessions:
+                assert (await get(client, f"/api/sessions/{session}"))["attached"]
+    wait_until_gone(str(tmp_path))

@@ -41,7 +41,14 @@ T = TypeVar("T")
 class RuntimeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How sessions live."""
 
-    idle_s: Annotated[float, Meta(description="an agent process that was idle for so long is ended", gt=0)] = 600.0
+    idle_s: Annotated[
+        float,
+        Meta(
+            description="an agent process that was idle for so long is ended; one whose agent cannot "
+            "resume its conversation stays",
+            gt=0,
+        ),
+    ] = 600.0
     request_timeout_s: Annotated[
         float | None, Meta(description="a request that nobody answered for so long ends unanswered; default: never")
     ] = None

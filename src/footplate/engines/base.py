@@ -118,6 +118,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     allow_tools: tuple[str, ...] | None = None
     deny_tools: tuple[str, ...] = ()
     resume: EngineSessionId | None = None
+    resumable: bool = True
+    """Whether a process can continue the conversation that another one had, as the agent of that one said."""
     fork: bool = False
     session_id: EngineSessionId | None = None
     max_turns: int | None = None

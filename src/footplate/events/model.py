@@ -94,6 +94,8 @@ class EngineAttached(EventBase, frozen=True, kw_only=True):
     agents: tuple[str, ...] = ()
     output_style: str = ""
     credentials: str = ""
+    resumable: bool = True
+    """Whether another process can go on with the conversation: an ACP agent says whether it can load or resume."""
 
 
 class EngineDetached(EventBase, frozen=True, kw_only=True):

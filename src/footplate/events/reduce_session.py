@@ -46,6 +46,7 @@ def engine_attached(draft: Draft, event: m.EngineAttached, _at: Stamp) -> None:
         attached=True,
         engine=event.engine,
         resume=ResumeToken(engine=event.engine, value=event.engine_session_id),
+        resumable=event.resumable,
         version=event.version or before.version,
         model=event.model or before.model,
         mode=event.mode or before.mode,

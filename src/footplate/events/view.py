@@ -321,6 +321,7 @@ class SessionView(ViewBase, frozen=True, kw_only=True):
     output_style: str = ""
     credentials: str = ""
     resume: ResumeToken | None = None
+    resumable: bool = True
     attached: bool = False
     exit: ExitView | None = None
     tools: tuple[str, ...] = ()

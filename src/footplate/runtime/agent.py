@@ -163,7 +163,7 @@ class Agent:
         )
         lock_on = partial(services.warm.lock_on, engine)
         lock = lock_on(conversation_id or EngineSessionId(""))
-        if not rejoin.held.agent.locked:
+        if options.resumable and not rejoin.held.agent.locked:
             await lock.acquire()
         try:
             rejoining = await surroundings.blocking(engine.rejoin, options.standing, where)
@@ -208,7 +208,8 @@ class Agent:
         return events
 
     async def _attach(self, event: EngineAttached) -> Event:
-        self._refused = await self._lock_announced(event.engine_session_id)
+        if event.resumable:  # else its id means nothing to anybody: agents that count from 1 all begin with the same
+            self._refused = await self._lock_announced(event.engine_session_id)
         if self._refused:
             return Notice(level="error", text=self._refused, code=LockHeld.code)
         self._attached = ResumeToken(engine=event.engine, value=event.engine_session_id)
@@ -260,7 +261,7 @@ class Agent:
 
     def _share_lock(self) -> None:
         """Have the keeper hold the lock, too: nobody else gets the conversation before the process has ended."""
-        if self._lock is not None and self._runner.kept is not None:
+        if self._lock is not None and self._lock.held and self._runner.kept is not None:
             self._runner.kept.hold(self._lock.fd)
 
     def _free(self) -> None:

@@ -300,7 +300,7 @@ class Conductor:
 
     async def _lock(self, options: Options) -> SessionLock | None:
         """The lock on the conversation that is gone on with, before anything is said of it. Raises `LockHeld`."""
-        if options.resume is None or options.fork:
+        if options.resume is None or options.fork or not options.resumable:
             return None
         lock = self.services.warm.lock_on(self.engine, options.resume)
         await lock.acquire()
@@ -516,9 +516,9 @@ class Conductor:
         return (queued, queued)  # the second moves it to the front
 
     async def adopt(self, spec: SessionSpec) -> None:
-        """Live by another spec. The engine holds the money of its process, so that one is replaced for other money."""
+        """Live by another spec. A process that holds a money limit itself is replaced for another limit."""
         await keep_spec(self.services.store, self.log.session, spec)
-        self._outdated |= spec.limits.cost_usd != self.spec.limits.cost_usd
+        self._outdated |= self.engine.capabilities().max_budget and spec.limits.cost_usd != self.spec.limits.cost_usd
         self.spec = spec
 
     # -------------------------------------------------------------------------------------------- parking

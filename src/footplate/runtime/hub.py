@@ -475,7 +475,8 @@ class Hub:
     async def release(self, conversation: ResumeToken) -> bool:
         """End the agent process that has this conversation of its engine, if it is idle: another process wants it.
 
-        False when it works, or when no session of this hub has it. The next prompt of the session resumes by id.
+        False when it works, or cannot be resumed, or when no session of this hub has it. The next prompt of the session
+        resumes by id.
         """
         for session in self.live:
             if session.attached and session.resume == conversation:
@@ -502,7 +503,7 @@ class Hub:
     async def detach(self) -> None:
         """Release every session and leave the agents that work to the keeper: the next service reattaches them.
 
-        One that has nothing to do is ended; the next prompt resumes it by its id.
+        One that has nothing to do is ended, if the next prompt can resume its conversation by its id.
         """
         await self._end(leave=True)
 
@@ -514,7 +515,7 @@ class Hub:
         await self._services.warm.close()
         while self._entries:
             for session in self.live:
-                self._leave(session, self._stop(session, leave=leave and session.working))
+                self._leave(session, self._stop(session, leave=leave and (session.working or not session.resumable)))
             try:
                 async with asyncio.timeout(2 * self._bounds.stop_s):
                     await self._tasks.wait()

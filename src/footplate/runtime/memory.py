@@ -138,6 +138,11 @@ class Evictable(Protocol):
         ...
 
     @property
+    def resumable(self) -> bool:
+        """Whether another process could go on with its conversation."""
+        ...
+
+    @property
     def idle_since(self) -> float:
         """Since when it does not."""
         ...
@@ -149,7 +154,7 @@ S = TypeVar("S", bound=Evictable)
 def choose_evictions(sessions: Iterable[S], *, now: float, idle_s: float, short: bool) -> list[S]:
     """Whose process goes: those idle for too long, and when memory is short also the one that is idle longest."""
     late = (each for each in sessions if each.attached and (short or now - each.idle_since > idle_s))
-    idle = sorted((each for each in late if not each.working), key=lambda each: each.idle_since)
+    idle = sorted((each for each in late if each.resumable and not each.working), key=lambda each: each.idle_since)
     chosen = [each for each in idle if now - each.idle_since > idle_s]
     if short and not chosen and idle and now - idle[0].idle_since > min(SETTLED_S, idle_s):
         chosen = idle[:1]

@@ -62,6 +62,7 @@ def rejoining_options(view: SessionView, record: AgentRecord) -> Options:
         before,
         standing=standing,
         epoch=record.epoch + 1,
+        resumable=view.resumable,
         effort=view.effort or before.effort,
         first_turn=len(view.turns) + 1,
     )

@@ -161,7 +161,7 @@ class Run:
     async def _watch(self, runner: Runner) -> AsyncGenerator[RunEvent, None]:
         async for batch in runner.batches():
             for event in batch:
-                if isinstance(event, EngineAttached) and not self._fold.refuses(event):
+                if isinstance(event, EngineAttached) and event.resumable and not self._fold.refuses(event):
                     async for shown in self._lock(event.engine_session_id, limit_s=FOLLOW_S):
                         yield shown
                     if event.engine_session_id not in self._locked:

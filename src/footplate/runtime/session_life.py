@@ -287,6 +287,11 @@ class SessionLife(ABC):
         return self._log.outline().resume
 
     @property
+    def resumable(self) -> bool:
+        """Whether the next process can go on with its conversation; else this one is not ended for being idle."""
+        return self._log.outline().resumable
+
+    @property
     def in_use(self) -> bool:
         """Whether it must stay in memory: it has a reader, a process, a timer, waiting prompts, or work to do."""
         if self._log.readers or self._waking is not None:
@@ -304,7 +309,9 @@ class SessionLife(ABC):
     # ------------------------------------------------------------------------------------------ releasing
 
     async def evict(self, *, idle: bool = False) -> None:
-        """End the agent process unless a turn runs; the next prompt starts another. `idle`: spare background tasks.
+        """End the agent process unless a turn runs; the next prompt starts another.
+
+        `idle`: nor while a background task runs, and not one that has its conversation in memory alone.
 
         The mailbox decides, and from then on a prompt waits for the next process: it never meets one that is ending.
         """
@@ -314,7 +321,7 @@ class SessionLife(ABC):
         await self._conductor.left()
 
     async def _evict(self, *, idle: bool) -> None:
-        if self._conductor.agent is not None and not (self.busy or (idle and self.working)):
+        if self._conductor.agent is not None and not (self.busy or (idle and (self.working or not self.resumable))):
             await self._conductor.renew()
 
     async def close(self, reason: str = "") -> None:

@@ -24,6 +24,7 @@ def starting_options(
         mode=view.mode or spec.mode,
         effort=view.effort or spec.effort,
         resume=view.resume.value if view.resume is not None else None,
+        resumable=view.resumable,
         fork=_forks(spec, view),
         asks=True,
         partial=True,

@@ -79,7 +79,7 @@ class Place:
         """
         if engine.capabilities(installed).chooses_session_id and (options.resume is None or options.fork):
             options = msgspec.structs.replace(options, session_id=EngineSessionId(self.surroundings.new_uuid()))
-        known = options.session_id or (None if options.fork else options.resume)
+        known = options.session_id or (None if options.fork or not options.resumable else options.resume)
         if known is not None and lock is None:
             lock = self.lock_on(engine, known)
             await lock.acquire()

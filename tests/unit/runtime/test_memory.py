@@ -151,11 +151,17 @@ class Idle(msgspec.Struct, frozen=True):
     idle_since: float
     attached: bool = True
     working: bool = False
+    resumable: bool = True
 
 
 def test_who_was_idle_for_too_long_goes() -> None:
     sessions = [Idle(0.0), Idle(950.0), Idle(0.0, working=True), Idle(0.0, attached=False)]
     assert choose_evictions(sessions, now=1000.0, idle_s=600.0, short=False) == [Idle(0.0)]
+
+
+@pytest.mark.parametrize("short", [False, True])
+def test_who_could_not_be_resumed_stays(short: bool) -> None:
+    assert choose_evictions([Idle(0.0, resumable=False)], now=1000.0, idle_s=600.0, short=short) == []
 
 
 def test_when_memory_is_short_who_is_idle_longest_goes_one_at_a_time() -> None:

@@ -652,6 +652,7 @@ export interface EngineAttached {
   readonly output_style?: string;
   readonly credentials?: string;
 }
+  readonly resumable?: boolean;
 
 /** The agent's process is gone or let go of. Everything it had open was closed by events before this one. */
 export interface EngineDetached {
@@ -1851,6 +1852,7 @@ export interface SessionDetail {
   readonly credentials: string;
   readonly resume: ResumeToken | null;
   readonly attached: boolean;
+  readonly resumable: boolean;
   readonly exit: ExitView | null;
   readonly tools: readonly string[];
   readonly mcp_servers: readonly McpServerStatus[];
@@ -1982,6 +1984,7 @@ export interface SessionView {
   readonly credentials: string;
   readonly resume: ResumeToken | null;
   readonly attached: boolean;
+  readonly resumable: boolean;
   readonly exit: ExitView | null;
   readonly tools: readonly string[];
   readonly mcp_servers: readonly McpServerStatus[];

@@ -119,6 +119,7 @@ export function initial(): SessionView {
     output_style: "",
     credentials: "",
     resume: null,
+    resumable: true,
     attached: false,
     exit: null,
     tools: [],

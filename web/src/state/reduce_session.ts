@@ -30,6 +30,7 @@ export function engineAttached(draft: Draft, event: t.EngineAttached): void {
     attached: true,
     engine: event.engine,
     resume: { engine: event.engine, value: event.engine_session_id },
+    resumable: event.resumable ?? true,
     version: event.version || before.version,
     model: event.model || before.model,
     mode: event.mode || before.mode,

@@ -32,6 +32,7 @@ from footplate.engines.acp.startup import (
     CATEGORIES,
     Call,
     Opened,
+    can_reopen,
     find_option,
     initialize,
     open_session,
@@ -205,7 +206,11 @@ class AcpConversation:
         self._requests = self._options.epoch * EPOCH_IDS
         session = self._options.resume or EngineSessionId("")
         attached = EngineAttached(
-            engine=self._engine, engine_session_id=session, reason="reattached", version=self._version
+            engine=self._engine,
+            engine_session_id=session,
+            reason="reattached",
+            version=self._version,
+            resumable=self._options.resumable,
         )
         self._in.attach(attached)
         self._in.take_over(standing, epoch=self._options.epoch)
@@ -290,6 +295,7 @@ class AcpConversation:
             model=state.model,
             mode=state.mode,
             cwd=self._options.cwd,
+            resumable=can_reopen(self._agent),
         )
         self._in.attach(attached)
         if state.options:

@@ -94,6 +94,14 @@ def open_session(
     raise UnsupportedOption(engine, "resuming a session", "start a new one")
 
 
+def can_reopen(agent: InitializeResponse | None) -> bool:
+    """Whether another process of the agent can open a session of this one; many agents keep them in memory alone."""
+    if agent is None:
+        return True
+    can = agent.agent_capabilities
+    return can.load_session or can.session_capabilities.resume is not None
+
+
 def tell_servers(
     declared: Mapping[str, Declared], agent: InitializeResponse
 ) -> tuple[tuple[McpServer, ...], tuple[str, ...]]:

@@ -122,6 +122,22 @@ def test_an_agent_that_can_resume_is_not_made_to_tell_everything_again() -> None
     assert play.frames[-1]["method"] == "session/resume"
 
 
+@pytest.mark.parametrize(
+    ("capabilities", "resumable"),
+    [({}, False), ({"loadSession": True}, True), ({"sessionCapabilities": {"resume": {}}}, True)],
+)
+def test_an_agent_that_can_neither_load_nor_resume_says_so_with_its_session(
+    capabilities: Json, resumable: bool
+) -> None:
+    agent: Json = {**AGENT, "agentCapabilities": capabilities}
+    play = Play(agent=agent)
+    play.begin()
+    play.answer("initialize", agent)
+    (attached,) = play.answer("session/new", {"sessionId": SESSION})
+    assert isinstance(attached, EngineAttached)
+    assert attached.resumable is resumable
+
+
 def test_what_is_told_of_a_session_before_it_exists_comes_after_it() -> None:
     play = Play()
     play.begin()
