@@ -36,6 +36,8 @@ KEY_BEGINS: Final = "sk-ant-"
 OAUTH_FILE: Final = ".claude-oauth-credentials.json"
 LOGIN_FILE: Final = ".credentials.json"
 TOKEN_FIELD: Final = "accessToken"
+ENVIRONMENT: Final = "environment"
+SETTINGS: Final = "[engines.claude] env"
 MILLIS: Final = 1e11
 """A number beyond this counts milliseconds: as seconds it would be a date of the year 5000."""
 
@@ -74,23 +76,28 @@ def find_credentials(
     With a `picked` one (the setting `credential`) the CLI gets that one and no other.
     """
     found = (
-        *_variables(chosen, where="[engines.claude] env"),
-        *_variables(environ, where="environment"),
+        *_variables(chosen, where=SETTINGS),
+        *_variables(environ, where=ENVIRONMENT),
         *_key_files(_home(environ)),
         *_logins(environ),
     )
     if not picked:
         return found
-    source, field = _picked_place(picked, environ)
+    source, field = _picked_place(picked, environ, chosen)
     return tuple(
         msgspec.structs.replace(each, used_by_cli=(each.source, each.field) == (source, field)) for each in found
     )
 
 
-def _picked_place(picked: str, environ: Mapping[str, str]) -> tuple[str, str]:
-    """The source and the field of a picked credential, as `find_credentials` names them."""
+def _picked_place(picked: str, environ: Mapping[str, str], chosen: Mapping[str, str]) -> tuple[str, str]:
+    """The source and the field of a picked credential, as `find_credentials` names them.
+
+    A variable by its name alone is that of the environment, or that of the settings where only they have it.
+    """
     where, _, field = picked.rpartition("#")
-    return expand_home(where, environ) or "environment", field
+    if where:
+        return expand_home(where, environ), field
+    return SETTINGS if chosen.get(field) and not environ.get(field) else ENVIRONMENT, field
 
 
 def _variables(source: Mapping[str, str], *, where: str) -> Iterator[Credential]:
@@ -151,38 +158,41 @@ def read_expiry(value: float | str | None) -> float | None:
     return None if value is None else value / 1000 if value > MILLIS else float(value)
 
 
-def pick_credential(picked: str, environ: Mapping[str, str]) -> dict[str, str]:
+def pick_credential(picked: str, environ: Mapping[str, str], chosen: Mapping[str, str]) -> dict[str, str]:
     """The credential that the operator picked (`VARIABLE`, or `FILE#FIELD`), by the variable that the CLI reads.
 
-    Raises `EngineRefused` when there is no credential, or when it is a login that has expired.
+    `chosen` are the variables of the settings. Raises `EngineRefused` when there is no credential, or when it is a
+    login that has expired.
     """
-    source, field = _picked_place(picked, environ)
-    if source == "environment":
-        return _pick_variable(field, environ)
+    source, field = _picked_place(picked, environ, chosen)
+    if source in (ENVIRONMENT, SETTINGS):
+        return _pick_variable(picked, field, environ if source == ENVIRONMENT else chosen)
     path = Path(source)
     token = read_token(path) if field == TOKEN_FIELD else None
     if token is not None and token.expired:
         raise _unusable(f"the login in {picked!r} has expired", "renew it where it comes from")
     if token is not None:
         return {OAUTH_TOKEN: token.access_token}
-    return {API_KEY: _checked_key(picked, _field(path, field))}
+    key = _field(path, field)
+    if not key.startswith(KEY_BEGINS):
+        raise _nothing_there(picked)
+    return {API_KEY: key}
 
 
-def _pick_variable(name: str, environ: Mapping[str, str]) -> dict[str, str]:
+def _pick_variable(picked: str, name: str, variables: Mapping[str, str]) -> dict[str, str]:
+    """A key of any form: a gateway may give out its own, and only the CLI's files hold other things beside keys."""
     kind = next((kind for variable, kind, _ in VARIABLES if variable == name), None)
-    value = environ.get(name, "")
-    if kind == "oauth" and value:
-        return {name: value}
-    return {API_KEY: _checked_key(name, value if kind == "api_key" else "")}
+    value = variables.get(name, "")
+    if kind is None or not value:
+        raise _nothing_there(picked)
+    return {name if kind == "oauth" else API_KEY: value}
 
 
-def _checked_key(picked: str, value: str) -> str:
+def _nothing_there(picked: str) -> EngineRefused:
     if picked.startswith(KEY_BEGINS):
         problem = "the setting is a key, not the place of one"
-        raise _unusable(problem, "write the key as ANTHROPIC_API_KEY in [engines.claude] env")
-    if not value.startswith(KEY_BEGINS):
-        raise _unusable(f"{picked!r} holds no API key and no login", "name one that GET /api/credentials lists")
-    return value
+        return _unusable(problem, "write the key as ANTHROPIC_API_KEY in [engines.claude] env")
+    return _unusable(f"{picked!r} holds no API key and no login", "name one that GET /api/credentials lists")
 
 
 def _unusable(problem: str, advice: str) -> EngineRefused:

@@ -134,7 +134,7 @@ class ClaudeEngine:
     def _with_picked_credential(self, environ: Mapping[str, str]) -> ClaudeSettings:
         if not self._settings.credential:
             return self._settings
-        picked = pick_credential(self._settings.credential, environ)
+        picked = pick_credential(self._settings.credential, environ, self._settings.env)
         others = {name: value for name, value in self._settings.env.items() if name not in LOGIN_VARIABLES}
         return msgspec.structs.replace(self._settings, env={**others, **picked})
 

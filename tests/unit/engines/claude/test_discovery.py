@@ -52,6 +52,28 @@ def test_the_cli_gets_the_picked_credential_and_no_other(
     assert [credential.field for credential in listed] == [picked.rpartition("#")[2]]
 
 
+def test_every_credential_that_is_listed_can_be_picked(environ: dict[str, str]) -> None:
+    environ["ANTHROPIC_API_KEY"] = "a-key-of-a-gateway"
+    chosen = {"CLAUDE_CODE_OAUTH_TOKEN": "tok-settings", "ANTHROPIC_API_KEY": "key-settings"}
+    listed = ClaudeEngine(ClaudeSettings(env=chosen)).credentials(environ)
+    assert len(listed) == 8
+    for credential in listed:
+        picked = f"{credential.source}#{credential.field}"
+        engine = ClaudeEngine(ClaudeSettings(credential=picked.removeprefix("environment#"), env=chosen))
+        passed = engine.launch(Options(cwd="/w"), INSTALLED, environ).env
+        assert len([name for name in LOGIN_VARIABLES if name in passed]) == 1, picked
+        (used,) = [each for each in engine.credentials(environ) if each.used_by_cli]
+        assert (used.source, used.field) == (credential.source, credential.field)
+
+
+def test_a_variable_that_only_the_settings_have_is_picked_by_its_name(environ: dict[str, str]) -> None:
+    del environ["ANTHROPIC_API_KEY"]
+    engine = ClaudeEngine(ClaudeSettings(credential="ANTHROPIC_API_KEY", env={"ANTHROPIC_API_KEY": "key-settings"}))
+    env = engine.launch(Options(cwd="/w"), INSTALLED, environ).env
+    assert {name: env[name] for name in LOGIN_VARIABLES if name in env} == {"ANTHROPIC_API_KEY": "key-settings"}
+    assert [each.source for each in engine.credentials(environ) if each.used_by_cli] == ["[engines.claude] env"]
+
+
 @pytest.mark.parametrize(
     "picked", ["HOME", "NOBODY", "~/.claude.json.api#accessToken", "~/none.json#accessToken", "~/.claude.json.api#no"]
 )
