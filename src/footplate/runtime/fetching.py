@@ -9,8 +9,10 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
+from http.client import HTTPMessage
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
+from urllib.parse import urlsplit
 
 from footplate.errors import FetchFailed
 from footplate.events.wording import format_size
@@ -26,18 +28,44 @@ log = logging.getLogger(__name__)
 Told = Callable[[str], None]
 
 
-def fetch_text(address: str, headers: Mapping[str, str] | None = None, *, timeout_s: float = TIMEOUT_S) -> bytes:
-    """What is at the address, or in the file of that name. Raises `FetchFailed`. Blocking."""
+class _SameOrigin(urllib.request.HTTPRedirectHandler):
+    """Follows a redirect only to the same host and port: the headers of the request may hold a credential."""
+
+    def redirect_request(
+        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> urllib.request.Request | None:
+        """Raises `OSError` for another origin."""
+        if _origin(newurl) != _origin(req.full_url):
+            raise OSError(f"it redirects to {_origin(newurl)}, which is not given the credential")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def fetch_text(address: str, credential: Mapping[str, str] | None = None, *, timeout_s: float = TIMEOUT_S) -> bytes:
+    """What is at the address, or in the file of that name. Raises `FetchFailed`. Blocking.
+
+    `credential` are headers that only this host may get, and that no error shows.
+    """
     if not address.startswith(("http://", "https://")):
         try:
             return Path(address.removeprefix("file://")).read_bytes()
         except OSError as problem:
             raise FetchFailed(address, problem.strerror or str(problem)) from problem
+    secret = {name: value.strip() for name, value in (credential or {}).items()}  # as the agents' programs do
+    damaged = [name for name, value in secret.items() if not value.isprintable() or not value.isascii()]
+    if damaged:
+        reason = f"the credential for {damaged[0]} has a line break or another character that no header can hold"
+        raise FetchFailed(show_address(address), reason)
     try:
-        with urllib.request.urlopen(_request(address, headers), timeout=timeout_s) as answer:
+        opener = urllib.request.build_opener(_SameOrigin) if secret else urllib.request.build_opener()
+        with opener.open(_request(address, secret), timeout=timeout_s) as answer:
             return bytes(answer.read(TEXT_LIMIT))
     except (OSError, http.client.HTTPException, ValueError) as problem:
-        raise FetchFailed(address, _reason(problem)) from problem
+        raise FetchFailed(show_address(address), _reason(problem)) from problem
+
+
+def show_address(address: str) -> str:
+    """The address without what may be secret in it: a name and password, and the query."""
+    return _origin(address) + urlsplit(address).path
 
 
 def fetch_file(address: str, target: Path, *, sha256: str = "", told: Told = lambda _: None) -> None:
@@ -64,7 +92,7 @@ def fetch_file(address: str, target: Path, *, sha256: str = "", told: Told = lam
         part.replace(target)
         return
     part.unlink(missing_ok=True)
-    raise FetchFailed(address, reason)
+    raise FetchFailed(show_address(address), reason)
 
 
 def _download(address: str, part: Path, told: Told) -> None:
@@ -95,9 +123,16 @@ def _checksum(path: Path) -> str:
     return digest.hexdigest()
 
 
+def _origin(address: str) -> str:
+    parts = urlsplit(address)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+
+
 def _request(address: str, headers: Mapping[str, str] | None) -> urllib.request.Request:
     if not address.startswith(("http://", "https://")):
-        raise ValueError(f"{address!r} is no http or https address")
+        raise ValueError("expected an http or https address")
+    if "@" in urlsplit(address).netloc:
+        raise ValueError("a name or a password in an address is not supported")
     return urllib.request.Request(address, headers={"user-agent": f"footplate/{__version__}", **(headers or {})})
 
 

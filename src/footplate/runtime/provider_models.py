@@ -12,7 +12,7 @@ from footplate.engines.base import Engine
 from footplate.engines.known_models import KnownModel, find_known
 from footplate.engines.login import ProviderAccess, ReachesProvider
 from footplate.errors import FetchFailed
-from footplate.runtime.fetching import fetch_text
+from footplate.runtime.fetching import fetch_text, show_address
 
 PAGE: Final = 1000
 PAGES: Final = 20
@@ -104,8 +104,8 @@ def _gemini(environ: Mapping[str, str]) -> tuple[KnownModel, ...]:
 def _read(address: str, headers: Mapping[str, str]) -> _Page:
     try:
         return msgspec.json.decode(fetch_text(address, headers, timeout_s=WAIT_S), type=_Page)
-    except msgspec.MsgspecError as problem:
-        raise FetchFailed(address, f"not a list of models: {problem}") from problem
+    except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
+        raise FetchFailed(show_address(address), f"not a list of models: {problem}") from problem
 
 
 _ASKS: Final[dict[str, Callable[[Mapping[str, str]], tuple[KnownModel, ...]]]] = {

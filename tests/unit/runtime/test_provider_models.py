@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
+import socket
+import threading
 from collections.abc import AsyncIterator
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from socketserver import BaseServer
 
 import pytest
 
@@ -175,6 +180,76 @@ async def test_without_a_usable_credential_the_provider_is_not_asked(
     assert machine.asked() == []
     assert problem in "\n".join(choices.problems)
     assert not [text for text in choices.problems if "sk-ant-oops" in text or "tok-login" in text]
+
+
+DAMAGED = "has a line break or another character that no header can hold"
+
+
+@pytest.mark.parametrize(
+    "name", ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "OPENAI_API_KEY", "GEMINI_API_KEY"]
+)
+@pytest.mark.parametrize(
+    "value", ["sk-ant-SECRET\nx", "sk-ant-SECRET\x01x", "sk-ant-SECRET-é"], ids=["break", "control", "no-ascii"]
+)
+async def test_a_credential_that_no_header_can_hold_is_not_in_the_error(
+    machine: Machine, keeper: Keeper, caplog: pytest.LogCaptureFixture, name: str, value: str
+) -> None:
+    base = machine.env["ANTHROPIC_BASE_URL"]
+    machine.env |= {name: value, "OPENAI_BASE_URL": base, "GOOGLE_GEMINI_BASE_URL": base}
+    engine = {"OPENAI_API_KEY": "codex", "GEMINI_API_KEY": "gemini"}.get(name, "claude")
+    with caplog.at_level(logging.DEBUG):
+        choices = await ChoiceBook(Settings(), machine.env).refresh(engine, keeper)
+    assert DAMAGED in "\n".join(choices.problems)
+    assert "SECRET" not in "\n".join(choices.problems) + caplog.text
+
+
+async def test_a_line_break_after_a_key_is_not_part_of_it(machine: Machine, keeper: Keeper) -> None:
+    machine.env["ANTHROPIC_API_KEY"] = "sk-ant-from-a-file\n"
+    choices = await ChoiceBook(Settings(), machine.env).refresh("claude", keeper)
+    assert choices.models_source == "provider"
+    assert machine.asked() == [({"x-api-key": "sk-ant-from-a-file"}, ())]
+
+
+@pytest.mark.parametrize(
+    "address", ["http://ada:SECRET@127.0.0.1:9", "http://127.0.0.1:9/?token=SECRET"], ids=["password", "query"]
+)
+async def test_a_secret_in_the_address_of_a_provider_is_not_in_the_error(
+    machine: Machine, keeper: Keeper, address: str
+) -> None:
+    machine.env |= {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": address}
+    choices = await ChoiceBook(Settings(), machine.env).refresh("claude", keeper)
+    assert "http://127.0.0.1:9" in "\n".join(choices.problems)
+    assert "SECRET" not in "\n".join(choices.problems)
+
+
+async def test_a_credential_does_not_follow_a_redirect_to_another_host(machine: Machine, keeper: Keeper) -> None:
+    elsewhere = machine.env["ANTHROPIC_BASE_URL"].replace("127.0.0.1", "localhost")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Redirecting, elsewhere))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        machine.env |= {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{server.server_port}"}
+        choices = await ChoiceBook(Settings(), machine.env).refresh("claude", keeper)
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert "which is not given the credential" in "\n".join(choices.problems)
+    assert machine.asked() == []
+
+
+class Redirecting(BaseHTTPRequestHandler):
+    """Sends every request to the same path of another host."""
+
+    def __init__(self, target: str, request: socket.socket, client: tuple[str, int], server: BaseServer) -> None:
+        self._target = target
+        super().__init__(request, client, server)
+
+    def do_GET(self) -> None:
+        self.send_response(302)
+        self.send_header("location", self._target + self.path)
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name of the base
+        """Not to the terminal."""
 
 
 async def test_a_key_in_the_settings_of_codex_is_used_too(machine: Machine, keeper: Keeper) -> None:
