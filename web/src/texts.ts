@@ -221,6 +221,7 @@ export const texts = {
     once: "Allow once",
     session: "Allow for session",
     exact: "Exactly this, for the session",
+    exactly: "exactly this call",
     always: "Always allow",
     alwaysMenu: "More ways to allow",
     destinations: { session: "for this session", local: "in this folder, for you", project: "in this folder, for everybody", user: "everywhere, for you", "": "" },
@@ -251,7 +252,7 @@ export const texts = {
     applied: "the agent has it",
     notApplied: "on its way to the agent",
     ended: { withdrawn: "withdrawn", unanswered: "unanswered", rejected: "the agent refused the answer" },
-    late: (who: string, from: string) => `Too late: ${who} was first${from ? ` (${from})` : ""}.`,
+    late: (who: string) => `Too late: answered ${who}.`,
     answers: {
       once: "allowed once",
       exact: "allowed for this session, exactly this",

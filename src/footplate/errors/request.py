@@ -110,21 +110,19 @@ class UnknownRequest(RequestError):
 
 
 class AlreadyAnswered(RequestError):
-    """Somebody was first, or the agent no longer asks."""
+    """Somebody was first, or the agent no longer asks. `who` is by whom and from where, in words to be shown."""
 
     code: ClassVar[str] = "request_closed"
     title: ClassVar[str] = "Request already closed"
     status: ClassVar[int] = 409
 
-    def __init__(self, request: str, *, state: str, by: str, surface: str, at: float | None) -> None:
+    def __init__(self, request: str, *, state: str, by: str, surface: str, at: float | None, who: str) -> None:
         self.request = request
         self.state = state
         self.by = by
         self.surface = surface
         self.at = at
-        who = f" by {by}" if by else ""
-        where = f" from {surface}" if surface else ""
-        super().__init__(f"request {request} is {state}{who}{where}; your answer was not used")
+        super().__init__(f"request {request} is {f'{state} {who}'.rstrip()}; your answer was not used")
 
 
 class UnsupportedOption(RequestError):

@@ -17,6 +17,7 @@ from footplate.events.model import Event
 from footplate.events.requests import Answer, Deny, Request
 from footplate.events.rules import SessionRule
 from footplate.events.view import RequestView
+from footplate.events.wording import describe_answerer
 from footplate.runtime.aftermath import is_waiting
 from footplate.runtime.agent import Agent
 from footplate.runtime.allowance import Allowance
@@ -235,9 +236,9 @@ class Desk:
         if found is None:
             raise UnknownRequest(request)
         if found.state != "open":
-            raise AlreadyAnswered(
-                request, state=found.state, by=found.answered_by, surface=found.answered_from, at=found.answered_at
-            )
+            by, surface = found.answered_by, found.answered_from
+            who = describe_answerer(by, surface)
+            raise AlreadyAnswered(request, state=found.state, by=by, surface=surface, at=found.answered_at, who=who)
         return found
 
     def _stop_timer(self, request: RequestId) -> None:

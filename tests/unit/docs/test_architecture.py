@@ -70,5 +70,5 @@ def test_the_variables_of_agents_are_those_of_the_code() -> None:
 
 
 def test_what_a_second_answer_gets_is_quoted_as_it_is() -> None:
-    late = AlreadyAnswered("R", state="applied", by="ada", surface="web", at=None)
+    late = AlreadyAnswered("R", state="applied", by="ada", surface="web", at=None, who="by ada from web")
     assert f'A second answer gets "{late}".' in PAGE

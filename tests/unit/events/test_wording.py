@@ -19,7 +19,7 @@ CASES: dict[str, list[dict[str, Any]]] = json.loads(
 )
 IMPORTED = """
 import { formatBytes, formatChanges, formatCost, formatSpan, formatTextSize, formatTokens } from "../src/ui/format";
-import { describeAnswer, describeEnding } from "../src/ui/requests/answer_words";
+import { describeAnswer, describeAnswerer, describeEnding } from "../src/ui/requests/answer_words";
 
 const PAGE = {
   money: formatCost,
@@ -28,6 +28,7 @@ const PAGE = {
   size: formatBytes,
   text_size: formatTextSize,
   changes: ([added, removed]) => formatChanges(added, removed),
+  answerer: ([by, surface]) => describeAnswerer(by, surface),
   ending: ([state, reason]) => describeEnding(state, reason),
   answer: ({ answer, request, by, surface }) => describeAnswer(answer, request, by, surface),
 };
@@ -48,6 +49,7 @@ OURS: dict[str, Callable[[Any], str]] = {
     "size": wording.format_size,
     "text_size": wording.describe_text_size,
     "changes": lambda given: wording.format_changes(*given),
+    "answerer": lambda given: wording.describe_answerer(*given),
     "ending": lambda given: wording.describe_ending(*given),
     "answer": _describe_answer,
 }

@@ -305,7 +305,7 @@ async def test_a_visitor_that_breaks_the_rules_is_told_and_let_go(path: Path, li
 
 
 def test_an_error_travels_with_its_fields() -> None:
-    problem = AlreadyAnswered("r", state="answered", by="ada", surface="chat", at=1.5)
+    problem = AlreadyAnswered("r", state="answered", by="ada", surface="chat", at=1.5, who="by ada from chat")
     restored = w.restore_error(msgspec.json.decode(msgspec.json.encode(w.describe_error(problem)), type=w.ErrorWire))
     assert type(restored) is AlreadyAnswered
     assert str(restored) == str(problem)

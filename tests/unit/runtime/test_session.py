@@ -155,8 +155,8 @@ async def test_the_second_answer_is_told_who_was_first(hub: Hub, tmp_path: Path)
     session = await _open(hub, tmp_path)
     await session.prompt("permission")
     request = await until_asked(session)
-    await session.answer(request, Deny(), by="ada", surface="web")
-    with pytest.raises(AlreadyAnswered, match="by ada from web"):
+    await session.answer(request, Deny(), by="ada\u202e", surface="web")
+    with pytest.raises(AlreadyAnswered, match="by ada⟨U\\+202E⟩ from web; your answer was not used"):
         await session.answer(request, Allow(), by="bob", surface="telegram")
     ended = await until_ended(session)
     assert "permission: reject" in ended.answer

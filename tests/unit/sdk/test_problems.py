@@ -35,7 +35,7 @@ def test_a_problem_is_the_error_that_was_raised(error: FootplateError) -> None:
 
 
 def test_a_lost_race_tells_who_was_first() -> None:
-    back = _back(AlreadyAnswered("r1", state="answered", by="anna", surface="web", at=12.5))
+    back = _back(AlreadyAnswered("r1", state="answered", by="anna", surface="web", at=12.5, who="by anna from web"))
     assert isinstance(back, AlreadyAnswered)
     assert (back.request, back.state, back.by, back.surface, back.at) == ("r1", "answered", "anna", "web", 12.5)
 

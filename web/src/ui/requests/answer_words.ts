@@ -20,9 +20,14 @@ type Asked = Pick<Request, "kind" | "options">;
  */
 export function describeAnswer(given: Answer, request: Asked | null = null, by = "", surface = ""): string {
   const [verdict, said] = judge(given, request);
-  const who = [verdict, by ? texts.requests.by(showLine(by)) : "", surface ? texts.requests.from(showLine(surface)) : ""].filter(Boolean).join(" ");
+  const who = [verdict, describeAnswerer(by, surface)].filter(Boolean).join(" ");
   const line = showLine(said);
   return line ? `${who}: ${line}` : who;
+}
+
+/** Who answered and from where, as far as it is known: "by ada from web". */
+export function describeAnswerer(by: string, surface: string): string {
+  return [by ? texts.requests.by(showLine(by)) : "", surface ? texts.requests.from(showLine(surface)) : ""].filter(Boolean).join(" ");
 }
 
 /** How a request ended without an answer that was used, and why: "withdrawn: interrupted"; empty for any other state. */
@@ -30,6 +35,17 @@ export function describeEnding(state: RequestView["state"], reason = ""): string
   const ended = (texts.requests.ended as Partial<Record<typeof state, string>>)[state] ?? "";
   const line = showLine(reason);
   return ended && line ? `${ended}: ${line}` : ended;
+}
+
+/** What "allow for session" allows beyond the one call; the twin of `session_meaning` in src/footplate/events/rules.py. */
+export function sessionMeaning(request: Pick<Request, "kind" | "options" | "suggestions">): string {
+  if (request.kind !== "permission") return "";
+  const first = request.suggestions?.[0];
+  if (first) return first.allows || first.label;
+  const options = request.options ?? [];
+  const session = options.find((option) => option.kind === "allow_session");
+  if (session) return session.label;
+  return !options.length || options.some((option) => option.kind === "allow_once") ? texts.requests.exactly : "";
 }
 
 /** The verdict, and the words that came with it. */

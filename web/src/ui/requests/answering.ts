@@ -5,6 +5,7 @@ import type { AnswerBody } from "../../api/types";
 import { waiting } from "../../state/attention";
 import { tell, wordsOf } from "../../state/toasts";
 import { texts } from "../../texts";
+import { describeAnswerer } from "./answer_words";
 import { type Asked, askedOfInfo, sameAsked } from "./asked";
 
 /** Requests whose answer is on its way, or which were answered a moment ago. */
@@ -48,5 +49,6 @@ export async function answer(asked: Asked, body: AnswerBody, alsoEqual = false):
 }
 
 function lateWords(problem: { readonly answered_by?: string; readonly answered_from?: string }): string {
-  return problem.answered_by ? texts.requests.late(problem.answered_by, problem.answered_from ?? "") : "";
+  const who = describeAnswerer(problem.answered_by ?? "", problem.answered_from ?? "");
+  return who ? texts.requests.late(who) : "";
 }

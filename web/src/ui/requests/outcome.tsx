@@ -15,7 +15,7 @@ export function RequestOutcome({ held }: { held: RequestView }): JSX.Element {
       <Icon name={bad ? "close" : "check"} size={14} />
       {held.answer ? (
         <span>
-          {sentence(describeAnswer(held.answer, held.request, held.answered_by || "?", held.answered_from))}
+          {sentence(describeAnswer(held.answer, held.request, held.answered_by, held.answered_from))}
           {held.answered_at === null ? "" : ` · ${formatClock(held.answered_at)}`}
         </span>
       ) : null}
