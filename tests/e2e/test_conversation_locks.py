@@ -273,6 +273,27 @@ async def test_a_session_that_becomes_another_conversation_fails_the_turn_and_re
     assert [arguments[arguments.index("--resume") + 1] for arguments in place.cli.starts[1:]] == [own]
 
 
+async def test_an_idle_session_gives_its_conversation_to_another_that_resumes_it(place: Place) -> None:
+    place.cli.open_gate()
+    async with place.service() as service:
+        first, second = await place.session(service), await place.session(service, resume=OWN)
+        await first.prompt("go")
+        assert (await turn_ended(first)).ok
+        await second.prompt("go on")
+        assert (await turn_ended(second)).answer == f"answered in {OWN}"
+        assert (first.attached, second.attached) == (False, True)
+        place.cli.close_gate()
+        await second.prompt("work")
+        await nth(second, m.TurnStarted, 2)
+        await first.prompt("and back")
+        ended = await turn_ended(first, 2)
+        assert (ended.ok, ended.error_kind) == (False, "lock_held"), "who works keeps it"
+        place.cli.open_gate()
+        assert (await turn_ended(second, 2)).ok
+        await first.prompt("and back")
+        assert (await turn_ended(first, 3)).ok
+
+
 async def test_agents_that_cannot_resume_and_count_their_ids_share_no_lock(place: Place) -> None:
     async with place.service(FORGETFUL) as service:
         spec = SessionSpec(engine="forgetful", cwd=str(place.work))

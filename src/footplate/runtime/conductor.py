@@ -302,9 +302,7 @@ class Conductor:
         """The lock on the conversation that is gone on with, before anything is said of it. Raises `LockHeld`."""
         if options.resume is None or options.fork or not options.resumable:
             return None
-        lock = self.services.warm.lock_on(self.engine, options.resume)
-        await lock.acquire()
-        return lock
+        return await self.services.lock_conversation(self.engine, options.resume)
 
     async def _start(self, options: Options, lock: SessionLock | None) -> None:
         start_s = self.surroundings.bounds.start_s

@@ -112,6 +112,7 @@ class Hub:
         self.leaving = False
         """Whether agents are left to the keeper at the end, not ended."""
 
+        services.release = self.release
         self._entries: dict[SessionId, Entry] = {}
         self._failures = Failures(services.surroundings)
         self._closed = False
@@ -480,7 +481,7 @@ class Hub:
         """
         for session in self.live:
             if session.attached and session.resume == conversation:
-                await session.evict(idle=True)
+                await self._evict(session)
                 return not session.attached
         return False
 

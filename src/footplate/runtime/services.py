@@ -11,7 +11,11 @@ from footplate.config.live import LiveSettings
 from footplate.config.rules import Rule
 from footplate.config.settings import Settings
 from footplate.engines.base import Engine
+from footplate.errors import LockHeld
+from footplate.events.base import ResumeToken
+from footplate.events.ids import EngineSessionId
 from footplate.host.keepers import Keepers
+from footplate.host.locks import SessionLock
 from footplate.host.spawner import Spawner
 from footplate.runtime.audit import Audit
 from footplate.runtime.bulletin import Bulletin
@@ -64,6 +68,8 @@ class Services:
         self.taps = Taps()
         self.housekeeping = Housekeeping(self.surroundings.bounds)
         self.housekeeping.add("retention", retention_step(store, self.audit, lambda: self.live.retention))
+        self.release: Callable[[ResumeToken], Awaitable[bool]] | None = None
+        """Ends an idle agent process that has this conversation of its engine; False when there is none."""
         self.housekeeping.add("retention of the audit log", audit_step(self.audit, lambda: self.live.retention))
         self.recorder = Recorder(store, self.surroundings, enabled=lambda: self.live.retention.frames)
         self.recorder.on_volume = self.housekeeping.hurry
@@ -76,6 +82,20 @@ class Services:
     @property
     def live(self) -> Settings:
         """What the operator decided, as the file has it now: for what may change while sessions run."""
+    async def lock_conversation(self, engine: Engine, session: EngineSessionId) -> SessionLock:
+        """Lock a conversation that is resumed. Another session of ours gives it up if its agent is idle.
+
+        Raises `LockHeld` when somebody has it who works, or who is no session of ours.
+        """
+        lock = self.warm.lock_on(engine, session)
+        try:
+            await lock.acquire()
+        except LockHeld:
+            if self.release is None or not await self.release(ResumeToken(engine=engine.name, value=session)):
+                raise
+            await lock.acquire()
+        return lock
+
         return self._live.now
 
     def on_settings_change(self, listener: Callable[[Settings, Settings], None] | None) -> None:
