@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 import sqlite3
 import subprocess
 import sys
@@ -15,6 +17,7 @@ import pytest
 from footplate.runtime.audit import Audit, Principal
 from footplate.runtime.audit_head import keep_head
 from footplate.runtime.surroundings import Surroundings
+from footplate.store.chain import AuditHead, link
 from footplate.store.sqlite import SqliteStore
 from tests.e2e.server import running_server
 
@@ -66,8 +69,21 @@ def audit(data: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def change(data: Path, *statements: str) -> None:
     with closing(sqlite3.connect(data / "store" / "store.db", isolation_level=None)) as connection:
+        connection.create_function("linked", 3, linked)
+        connection.create_function("sha256", 1, lambda body: hashlib.sha256(body).hexdigest())
         for statement in statements:
             connection.execute(statement)
+
+
+def linked(number: int, digest: str, record: str) -> bytes:
+    return link(AuditHead(number=number, hash=digest), record.encode()).body
+
+
+def checkpoint(through: int, digest: str = "hash", previous: str = "hash") -> str:
+    """Append a checkpoint as somebody would who knows the format."""
+    record = f"""'{{"act":"checkpoint","time":1795000000,"through":{through},"hash":"' || {digest} || '"}}'"""
+    return f"""INSERT INTO audit SELECT number + 1, time, sha256(linked(number, {previous}, {record})),
+    linked(number, {previous}, {record}) FROM audit ORDER BY number DESC LIMIT 1"""
 
 
 def test_a_log_is_listed_verified_and_exported(data: Path) -> None:
@@ -91,11 +107,15 @@ def test_a_log_is_listed_verified_and_exported(data: Path) -> None:
     assert json.loads(whole.stdout) == {
         "ok": True,
         "records": RECORDS,
+        "first": 1,
+        "compared": False,
+        "removed": [],
         "head": {"number": RECORDS, "hash": head},
         "breaks": [],
     }
 
 
+FORGED = f"'{'f' * 64}'"
 SWAP = (
     "CREATE TEMP TABLE pair AS SELECT number, hash, body FROM audit WHERE number IN (1300, 1301)",
     """UPDATE audit SET (hash, body) = (SELECT hash, body FROM pair WHERE pair.number = 2601 - audit.number)
@@ -130,6 +150,27 @@ SWAP = (
             ["DELETE FROM audit WHERE number > 2490"],
             ["the end is cut off: record 2500 was written, and the newest is 2490"],
         ),
+        (
+            [checkpoint(RECORDS + 1), "DELETE FROM audit WHERE number <= 2500"],
+            [
+                "records 1 to 2500 are missing",
+                "record 2501 is no checkpoint: it names records up to 2501, after itself",
+            ],
+        ),
+        (
+            [checkpoint(2**60, "'x'"), "DELETE FROM audit WHERE number <= 19"],
+            [
+                "records 1 to 19 are missing",
+                "record 2501 is no checkpoint: it names records up to 1152921504606846976, after itself",
+            ],
+        ),
+        (
+            [checkpoint(RECORDS, FORGED, previous=FORGED), "DELETE FROM audit WHERE number <= 2500"],
+            [
+                "records 1 to 2500 are missing",
+                "record 2501 is no checkpoint: record 2500 had another hash when it was the newest",
+            ],
+        ),
         (["DELETE FROM audit"], ["the end is cut off: record 2500 was written, and the newest is 0"]),
     ],
     ids=[
@@ -142,6 +183,9 @@ SWAP = (
         "removed at the start",
         "swapped",
         "cut end",
+        "checkpoint of itself",
+        "checkpoint of all that will be",
+        "checkpoint with another hash than the noted one",
         "all gone",
     ],
 )
@@ -155,6 +199,22 @@ def test_verify_says_which_record_was_tampered_with(data: Path, statements: list
     assert (listed.returncode, listed.stderr.count("Error")) == (0, 0)
     machine = json.loads(audit(data, "verify", "--json").stdout)
     assert (machine["ok"], [broken["text"] for broken in machine["breaks"]]) == (False, said)
+
+
+def test_what_a_checkpoint_removed_is_always_said_so_that_a_forged_one_shows(data: Path) -> None:
+    (entry,) = json.loads(audit(data, "list", "--after", "1999", "--limit", "1", "--json").stdout)["records"]
+    change(data, checkpoint(2500), "DELETE FROM audit WHERE number <= 2400")
+    verified = audit(data, "verify")
+    assert verified.returncode == 0
+    assert re.fullmatch(
+        "records 1 to 2400 were removed by the checkpoint 2501 of 2026-11-1[78] .*", verified.stdout.splitlines()[0]
+    )
+    machine = json.loads(audit(data, "verify", "--json").stdout)
+    assert machine["removed"] == [{"first": 1, "last": 2400, "checkpoint": 2501, "time": 1795000000.0}]
+    change(data, "DELETE FROM audit WHERE number <= 2500")
+    known = audit(data, "verify", "--head", entry["hash"])
+    assert known.returncode == 1
+    assert f"no record has the hash {entry['hash']}" in known.stdout
 
 
 @pytest.mark.parametrize("record", ["7", '{"time":1e300}', '{"act":[]}', '{"time":"now"}'])
@@ -181,8 +241,10 @@ async def test_large_records_are_read_page_by_page(tmp_path: Path) -> None:
     assert len(audit(data, "list").stdout.splitlines()) == 51
 
 
-def test_a_damaged_head_file_is_reported_and_a_missing_one_is_warned_about(data: Path) -> None:
-    (data / "audit-head").write_text("{")
+@pytest.mark.parametrize("text", ["{", "{}", f'{{"number": -5, "hash": "{"0" * 64}"}}'])
+def test_a_damaged_head_file_is_reported_and_a_missing_one_is_warned_about(data: Path, text: str) -> None:
+    (data / "audit-head").write_text(text)
+    change(data, "DELETE FROM audit WHERE number > 2490")
     for _ in range(2):
         verified = audit(data, "verify")
         assert verified.returncode == 1
@@ -192,6 +254,17 @@ def test_a_damaged_head_file_is_reported_and_a_missing_one_is_warned_about(data:
     verified = audit(data, "verify")
     assert verified.returncode == 0
     assert "the data folder has no file audit-head" in verified.stderr
+    assert "the service had no noted record to compare with" in verified.stdout
+
+
+def test_a_running_service_also_compares_with_what_it_noted_itself(data: Path) -> None:
+    with running_server(data.parent):
+        (kept,) = json.loads(audit(data, "list", "--after", "2489", "--limit", "1", "--json").stdout)["records"]
+        change(data, "DELETE FROM audit WHERE number > 2490")
+        (data / "audit-head").write_text(json.dumps({"number": 2490, "hash": kept["hash"]}))
+        verified = audit(data, "verify")
+    assert verified.returncode == 1
+    assert re.match(r"the end is cut off: record 25\d\d was written, and the newest is 2490\n", verified.stdout)
 
 
 def test_a_cut_end_is_found_by_a_hash_of_the_service_log_when_the_file_was_cut_too(data: Path) -> None:
@@ -219,12 +292,33 @@ def test_bad_input_is_refused_with_what_is_expected(data: Path, arguments: tuple
     assert said in refused.stderr
 
 
-def test_a_file_that_is_no_export_is_refused(data: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "said"), [('{"number": 1}\n', "line 1 is no record"), ("\n", "line 1 is no record"), ("", "it is empty")]
+)
+def test_a_file_that_is_no_export_is_refused(data: Path, text: str, said: str) -> None:
     file = data.parent / "other.jsonl"
-    file.write_text('{"number": 1}\n')
+    file.write_text(text)
     refused = audit(data, "verify", "--file", str(file))
     assert refused.returncode == 2
-    assert f"{file}, line 1" in refused.stderr
+    assert f"other.jsonl has no record of `audit export`: {said}" in " ".join(refused.stderr.split())
+
+
+def test_a_broken_line_of_an_export_is_reported_and_the_others_are_verified(data: Path) -> None:
+    file = data.parent / "audit.jsonl"
+    lines = audit(data, "export", "--after", "2490").stdout.splitlines(keepends=True)
+    file.write_text("".join(lines))
+    whole = audit(data, "verify", "--file", str(file))
+    assert whole.returncode == 0
+    assert whole.stdout.startswith("the file begins with record 2491\n10 records: the audit log is whole; newest 2500")
+    lines[6] = lines[6][:50] + "\n"
+    lines[3] = lines[3].replace("file 2494", "file 9999")
+    file.write_text("".join(lines))
+    broken = audit(data, "verify", "--file", str(file))
+    assert broken.returncode == 1
+    said = broken.stdout.splitlines()
+    assert said[0] == "record 2494 was changed"
+    assert sorted(line.partition(":")[0] for line in said[1:3]) == ["line 7 is no record", "record 2497 is missing"]
+    assert said[-1].startswith("9 records: the audit log is not whole; newest 2500")
 
 
 def test_the_log_is_read_beside_a_server_and_names_its_hash_in_the_service_log(data: Path) -> None:

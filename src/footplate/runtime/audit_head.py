@@ -12,9 +12,10 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
+from msgspec import Meta
 
 from footplate.errors import StoreClosed, StoreError
 from footplate.runtime.audit import DAY_S
@@ -32,6 +33,13 @@ announced = logging.getLogger("footplate.audit")
 """Written whatever the level of the service log is: `audit verify --head` takes the hash."""
 
 
+class _Noted(msgspec.Struct, frozen=True):
+    """What the file has: a record that there can be."""
+
+    number: Annotated[int, Meta(ge=1, le=2**63 - 1)]
+    hash: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
+
+
 def read_heads(data: Path) -> dict[Path, AuditHead | None]:
     """What was noted of the audit log of a data folder, also before it was found to be cut or changed.
 
@@ -40,7 +48,8 @@ def read_heads(data: Path) -> dict[Path, AuditHead | None]:
     heads: dict[Path, AuditHead | None] = {}
     for path in sorted(data.glob(f"{HEAD_FILE}*")):
         try:
-            heads[path] = msgspec.json.decode(path.read_bytes(), type=AuditHead)
+            noted = msgspec.json.decode(path.read_bytes(), type=_Noted)
+            heads[path] = AuditHead(number=noted.number, hash=noted.hash)
         except (OSError, *UNREADABLE):
             heads[path] = None
     return heads
@@ -60,11 +69,16 @@ def write_head(data: Path, head: AuditHead) -> None:
 
 
 async def is_kept(trail: AuditTrail, head: AuditHead) -> bool:
-    """Whether the log still has the record; one that retention has removed counts as kept."""
+    """Whether the log still has the record; one that retention has removed counts as kept.
+
+    Retention may have removed it right before a crash. The record after it names its hash.
+    """
     if not head.number:
         return True
     rows = await trail.read(head.number - 1, 1)
-    return bool(rows) and (rows[0].number > head.number or rows[0].hash == head.hash)
+    if not rows or rows[0].number > head.number + 1:
+        return bool(rows)
+    return rows[0].head == head or rows[0].names(head)
 
 
 class HeadKeeper:
@@ -75,6 +89,13 @@ class HeadKeeper:
         self._data = data
         self._surroundings = surroundings
         self._noted = AuditHead()
+        self.compared = True
+        """Whether there was something to compare with: False where the log had records and nothing was noted."""
+
+    @property
+    def noted(self) -> AuditHead:
+        """The newest record that was noted, whatever the file has by now; the number is 0 when there is none."""
+        return self._noted
 
     async def check(self) -> None:
         """Compare the log with what an earlier service has noted.
@@ -83,7 +104,8 @@ class HeadKeeper:
         it is removed.
         """
         heads = await self._surroundings.blocking(read_heads, self._data)
-        if not heads and (await self._trail.head()).number:
+        self.compared = bool(heads) or not (await self._trail.head()).number
+        if not self.compared:
             log.warning(
                 "the data folder has no file %s: that the end of the audit log was cut off would not be noticed; "
                 "run `footplate audit verify --head HASH` with the last hash of the service log",
@@ -155,7 +177,7 @@ class HeadKeeper:
 
 
 @asynccontextmanager
-async def keep_head(trail: AuditTrail, data: Path, surroundings: Surroundings) -> AsyncIterator[None]:
+async def keep_head(trail: AuditTrail, data: Path, surroundings: Surroundings) -> AsyncIterator[HeadKeeper]:
     """Note the newest record of the audit log for as long as the block lasts, and at its end."""
     keeper = HeadKeeper(trail, data, surroundings)
     await keeper.check()
@@ -164,7 +186,7 @@ async def keep_head(trail: AuditTrail, data: Path, surroundings: Surroundings) -
         spawn(keeper.announce(), name="audit: announce the newest record"),
     ]
     try:
-        yield
+        yield keeper
     finally:
         for task in tasks:
             task.cancel()

@@ -105,7 +105,7 @@ async def open_service(
         )
         if traces is not None:
             services.bulletin.subscribe(traces)
-        await stack.enter_async_context(keep_head(store.audit, data, services.surroundings))
+        services.audit_head = await stack.enter_async_context(keep_head(store.audit, data, services.surroundings))
         await stack.enter_async_context(audit_settings(services))
         service = await stack.enter_async_context(open_runtime(services))
         service.reaped = reaped

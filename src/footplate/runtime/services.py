@@ -18,6 +18,7 @@ from footplate.host.keepers import Keepers
 from footplate.host.locks import SessionLock
 from footplate.host.spawner import Spawner
 from footplate.runtime.audit import Audit
+from footplate.runtime.audit_head import HeadKeeper
 from footplate.runtime.bulletin import Bulletin
 from footplate.runtime.guard import GUARD, judge
 from footplate.runtime.handlers import Handler
@@ -62,6 +63,8 @@ class Services:
         self.data = data
         self.locks = data / "locks"
         self.audit = Audit(store.audit, self.surroundings)
+        self.audit_head: HeadKeeper | None = None
+        """Notes the newest audit record outside of the store, where a service runs that does."""
         self.bulletin = Bulletin()
         self.provide: Callable[[Engine], Awaitable[bool]] | None = None
         """Installs an agent that is asked for and not there, where that is wanted; False when it cannot."""

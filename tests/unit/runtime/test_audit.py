@@ -328,7 +328,25 @@ async def test_a_record_that_is_older_than_the_noted_one_is_not_noted(machine: M
     assert await machine.verify(noted) == ["the end is cut off: record 3 was written, and the newest is 1"]
 
 
-@pytest.mark.parametrize("text", ["{", '{"number": "5"}', "\udcff", '{"number": 5, "hash": "\udcff"}'])
+HASH = "0" * 64
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "{}",
+        '{"number": "5"}',
+        '{"number": 5}',
+        '{"number": 5, "hash": "abc"}',
+        f'{{"number": 0, "hash": "{HASH}"}}',
+        f'{{"number": -5, "hash": "{HASH}"}}',
+        f'{{"number": {10**30}, "hash": "{HASH}"}}',
+        f'{{"number": 5, "hash": "{HASH}\\n"}}',
+        "\udcff",
+        '{"number": 5, "hash": "\udcff"}',
+    ],
+)
 async def test_a_damaged_file_is_reported_and_kept(
     machine: Machine, tmp_path: Path, caplog: pytest.LogCaptureFixture, text: str
 ) -> None:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from footplate.store.chain import START, AuditHead, AuditRow, ChainCheck, link
+from footplate.store.chain import START, AuditHead, AuditRow, ChainCheck, Removed, link
 
 UNREADABLE = [b'{"number":3,"previous":"\xff"}', b'{"number":3,"x":' + b"[" * 100_000 + b"]" * 100_000 + b"}"]
 
@@ -147,6 +147,72 @@ def test_what_a_checkpoint_says_was_removed_is_not_missed() -> None:
     assert found(rows[3:]) == []  # retention was stopped in the middle
     assert found(rows[5:], expected=[rows[2].head], hashes=[rows[4].hash]) == []
     assert found(rows[6:]) == [("missing", 1)]
+
+
+def forged(rows: list[AuditRow], **fields: object) -> list[AuditRow]:
+    return [*rows, link(rows[-1].head, msgspec.json.encode({"act": "checkpoint", **fields}))]
+
+
+@pytest.mark.parametrize("through", [21, 22, 2**60, 10**30])
+def test_a_checkpoint_that_names_itself_or_later_records_removes_nothing(through: int) -> None:
+    rows = forged(chain(20), through=through, hash=chain(20)[-1].hash)
+    assert found(rows) == [("changed", 21)]
+    assert found(rows[19:]) == [("missing", 1), ("changed", 21)]
+    assert found(rows[20:]) == [("missing", 1), ("changed", 21)]
+
+
+@pytest.mark.parametrize("fields", [{}, {"through": 5}, {"through": "5", "hash": "x"}])
+def test_a_checkpoint_without_its_fields_removes_nothing(fields: dict[str, object]) -> None:
+    assert found(forged(chain(20), **fields)[5:]) == [("missing", 1), ("changed", 21)]
+
+
+def test_a_checkpoint_that_was_changed_removes_nothing() -> None:
+    rows = checkpointed(chain(20), 5)
+    rows[-1] = replace(rows[-1], body=rows[-1].body.replace(b'"through":5', b'"through":9'))
+    assert found(rows[9:]) == [("missing", 1), ("changed", 21)]
+
+
+def test_a_checkpoint_that_contradicts_a_noted_record_removes_nothing() -> None:
+    rows, noted = chain(20), chain(20)[-1].head
+    other = AuditHead(number=20, hash="f" * 64)
+    record = link(other, msgspec.json.encode({"act": "checkpoint", "through": 20, "hash": other.hash}))
+    assert found([*rows, record], expected=[noted]) == [("changed", 20), ("changed", 21)]
+    assert found([record]) == []
+    assert found([record], expected=[noted]) == [("missing", 1), ("changed", 21)]
+    assert found([record], hashes=[noted.hash]) == [("cut", 22)]
+
+
+def test_what_checkpoints_removed_is_named() -> None:
+    rows = forged(checkpointed(chain(20), 5), through=9, hash=chain(20)[8].hash, time=7.5)
+    for start, removed in [
+        (0, []),
+        (4, [Removed(first=1, last=4, checkpoint=21, time=0.0)]),
+        (9, [Removed(first=1, last=9, checkpoint=22, time=7.5)]),
+    ]:
+        check = ChainCheck()
+        check.feed(rows[start:])
+        assert (check.finish(), check.removed) == ([], removed)
+
+
+def test_records_that_retention_removes_between_two_pages_are_not_missed() -> None:
+    rows = checkpointed(chain(20), 12)
+    check = ChainCheck()
+    check.feed(rows[:3])
+    check.feed(rows[12:])
+    assert check.finish() == []
+    assert check.removed == [Removed(first=4, last=12, checkpoint=21, time=0.0)]
+    assert found(rows[:3] + rows[10:]) == []
+    assert found(rows[:3] + rows[13:]) == [("missing", 4)]
+    rows[12] = link(AuditHead(number=12, hash="f" * 64), b'{"act":"answer"}')
+    assert ("changed", 13) in found(rows[:3] + rows[12:])
+
+
+def test_records_that_may_begin_anywhere_say_where_they_begin() -> None:
+    for rows, late in [(chain(20)[3:], True), (chain(20), False), (checkpointed(chain(20), 5)[5:], False), ([], False)]:
+        check = ChainCheck(partial=True)
+        check.feed(rows)
+        assert (check.finish(), check.starts_late) == ([], late)
+    assert check.first == 0
 
 
 def test_a_start_that_does_not_follow_its_checkpoint_is_found() -> None:

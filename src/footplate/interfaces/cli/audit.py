@@ -17,7 +17,7 @@ from footplate.interfaces.cli.client import Client, service_options, with_client
 from footplate.interfaces.cli.lines import one_line
 from footplate.interfaces.cli.tables import render_table
 from footplate.interfaces.cli.working import working
-from footplate.store.chain import UNREADABLE, AuditHead, AuditRow, ChainCheck
+from footplate.store.chain import UNREADABLE, AuditHead, AuditRow, Break, ChainCheck
 
 PAGE: Final = 1000
 HEADINGS: Final = ("NUMBER", "TIME", "ACT", "BY", "FROM", "WHAT")
@@ -52,6 +52,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     head: AuditHead
     noted: tuple[AuditHead, ...] = ()
     damaged: tuple[str, ...] = ()
+    compared: bool = True
 
 
 class Fields(msgspec.Struct, frozen=True, kw_only=True):
@@ -151,8 +152,10 @@ def _copy(entry: Entry) -> Entry:
 def _columns(entry: Entry) -> tuple[str, ...]:
     try:
         fields = msgspec.json.decode(entry.record or b"", type=Fields)
-        when = datetime.fromtimestamp(fields.time).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-    except (*UNREADABLE, ValueError, OverflowError, OSError):
+    except UNREADABLE:
+        fields = None
+    when = "" if fields is None else _local_time(fields.time)
+    if fields is None or not when:
         return (str(entry.number), "", "?", "", "", "this record was changed; run `footplate audit verify`")
     place = " ".join(part for part in (fields.surface, fields.origin) if part)
     return (str(entry.number), when, one_line(fields.act), _cut(fields.by), _cut(place), _cut(fields.subject(), WIDE))
@@ -190,33 +193,78 @@ def verify_command(hashes: tuple[str, ...], path: Path | None, url: str, token: 
         if len(digest) != 64 or not set(digest) <= set("0123456789abcdef"):
             raise click.BadParameter(f"{digest!r}: expected a hash of 64 hexadecimal digits", param_hint="--head")
     if path is not None:
-        check = ChainCheck(hashes=hashes)
-        check.feed(entry.row() for entry in read_export(path))
+        check, compared = _verify_file(path, hashes), False
     else:
-        check = with_client(url, token, lambda client: _verify(client, hashes))
+        check, compared = with_client(url, token, lambda client: _verify(client, hashes))
     breaks = check.finish()
     if as_json:
-        facts = {"ok": not breaks, "records": check.count, "head": check.head, "breaks": breaks}
+        facts = {
+            "ok": not breaks,
+            "records": check.count,
+            "first": check.first,
+            "head": check.head,
+            "compared": compared,
+            "removed": check.removed,
+            "breaks": breaks,
+        }
         click.echo(msgspec.json.encode(facts))
     else:
-        for broken in breaks:
-            click.echo(broken.text)
+        for line in _report(check):
+            click.echo(line)
+        if path is None and not compared:
+            click.echo("the service had no noted record to compare with: an end that was cut off shows with --head")
         verdict = "is not whole" if breaks else "is whole"
         click.echo(f"{check.count} records: the audit log {verdict}; newest {check.head.number} {check.head.hash}")
     if breaks:
         raise SystemExit(BROKEN)
 
 
-async def _verify(client: Client, hashes: tuple[str, ...]) -> ChainCheck:
+def _report(check: ChainCheck) -> Iterable[str]:
+    """What is wrong, and which records are not there though nothing is."""
+    yield from (broken.text for broken in check.breaks)
+    for removed in check.removed:
+        records = "record {0} was" if removed.first == removed.last else "records {0} to {1} were"
+        when = _local_time(removed.time) or "an unknown time"
+        yield f"{records.format(removed.first, removed.last)} removed by the checkpoint {removed.checkpoint} of {when}"
+    if check.starts_late:
+        yield f"the file begins with record {check.first}"
+
+
+def _local_time(time: float) -> str:
+    """The time of a record; empty for one that no calendar has."""
+    try:
+        return datetime.fromtimestamp(time).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    except (ValueError, OverflowError, OSError):
+        return ""
+
+
+def _verify_file(path: Path, hashes: tuple[str, ...]) -> ChainCheck:
+    """Verify a file that `export` wrote. Raises a usage error for one without any record."""
+    check, problems = ChainCheck(hashes=hashes, partial=True), list[Break]()
+    for number, entry in enumerate(read_export(path), 1):
+        if isinstance(entry, Entry):
+            check.feed([entry.row()])
+        else:
+            text = f"line {number} is no record: {entry}"
+            problems.append(Break(kind="damaged", number=check.head.number + 1, text=text))
+    if not check.count:
+        found = problems[0].text if problems else "it is empty"
+        raise click.BadParameter(f"{path} has no record of `audit export`: {found}", param_hint="--file")
+    check.breaks += problems
+    return check
+
+
+async def _verify(client: Client, hashes: tuple[str, ...]) -> tuple[ChainCheck, bool]:
+    """The chain of a service, and whether it had a noted record to compare with when it started."""
     check: ChainCheck | None = None
-    count = 0
+    count, compared = 0, True
     async with working("verifying", lambda: f"{count} records"):
         async for page in _pages(client, {"after": 0, "limit": PAGE}):
             if check is None:
                 check = ChainCheck(expected=page.noted, hashes=hashes, damaged=page.damaged)
             check.feed(entry.row() for entry in page.records)
-            count = check.count
-    return check or ChainCheck(hashes=hashes)
+            count, compared = check.count, page.compared
+    return check or ChainCheck(hashes=hashes), compared
 
 
 async def _pages(client: Client, query: Mapping[str, object]) -> AsyncIterator[Page]:
@@ -249,12 +297,11 @@ def export_command(after: int, url: str, token: str, as_json: bool) -> None:  # 
     with_client(url, token, work)
 
 
-def read_export(path: Path) -> Iterable[Entry]:
-    """The records of a file that `export` wrote. Raises a usage error for one that it did not write."""
+def read_export(path: Path) -> Iterable[Entry | str]:
+    """The records of a file that `export` wrote, and for a line that is none what is wrong with it."""
     with path.open("rb") as lines:
-        for number, line in enumerate(lines, 1):
+        for line in lines:
             try:
                 yield msgspec.json.decode(line, type=Entry)
             except UNREADABLE as problem:
-                text = f"{path}, line {number}: expected a line of `audit export` ({problem})"
-                raise click.BadParameter(text, param_hint="--file") from None
+                yield str(problem)

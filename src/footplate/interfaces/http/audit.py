@@ -68,6 +68,7 @@ class AuditPage(msgspec.Struct, frozen=True, kw_only=True):
     `after` is where the next page begins, if there is one; a page may have fewer records than asked for, or none, and
     not be the last: where records are filtered, or large. `head` is the newest record, `noted` what was noted of the
     newest record outside of the store, and `damaged` names the files of such notes that cannot be read.
+    `compared` is false where the service found records and no note of the newest one when it started.
     """
 
     records: tuple[AuditEntry, ...]
@@ -75,6 +76,7 @@ class AuditPage(msgspec.Struct, frozen=True, kw_only=True):
     head: AuditHead
     noted: tuple[AuditHead, ...]
     damaged: tuple[str, ...]
+    compared: bool
 
 
 class _Fields(msgspec.Struct, frozen=True):
@@ -97,7 +99,9 @@ async def list_audit(call: Call, query: AuditQuery) -> AuditPage:
         raise PermissionDenied(f"the token {call.grant.name!r} is limited; it does not read the audit log")
     trail = call.api.store.audit
     # First: what is noted after the records were read may be newer than they are, and would look like a cut end.
-    noted = await call.api.services.surroundings.blocking(read_heads, call.api.data)
+    in_files = await call.api.services.surroundings.blocking(read_heads, call.api.data)
+    keeper = call.api.services.audit_head
+    noted = {*filter(None, in_files.values()), *((keeper.noted,) if keeper is not None else ())}
     head = await trail.head()
     after = max(query.after, head.number - query.tail) if query.tail else query.after
     chosen: list[AuditRow] = []
@@ -117,8 +121,9 @@ async def list_audit(call: Call, query: AuditQuery) -> AuditPage:
         records=tuple(map(AuditEntry.of, chosen)),
         after=after if after < head.number else None,
         head=head,
-        noted=tuple(note for note in noted.values() if note is not None),
-        damaged=tuple(path.name for path, note in noted.items() if note is None),
+        noted=tuple(sorted((note for note in noted if note.number), key=lambda note: (note.number, note.hash))),
+        damaged=tuple(path.name for path, note in in_files.items() if note is None),
+        compared=keeper is None or keeper.compared,
     )
 
 
