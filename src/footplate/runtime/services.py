@@ -68,11 +68,11 @@ class Services:
         self.bulletin = Bulletin()
         self.provide: Callable[[Engine], Awaitable[bool]] | None = None
         """Installs an agent that is asked for and not there, where that is wanted; False when it cannot."""
+        self.release: Callable[[ResumeToken], Awaitable[bool]] | None = None
+        """Ends an idle agent process that has this conversation of its engine; False when there is none."""
         self.taps = Taps()
         self.housekeeping = Housekeeping(self.surroundings.bounds)
         self.housekeeping.add("retention", retention_step(store, self.audit, lambda: self.live.retention))
-        self.release: Callable[[ResumeToken], Awaitable[bool]] | None = None
-        """Ends an idle agent process that has this conversation of its engine; False when there is none."""
         self.housekeeping.add("retention of the audit log", audit_step(self.audit, lambda: self.live.retention))
         self.recorder = Recorder(store, self.surroundings, enabled=lambda: self.live.retention.frames)
         self.recorder.on_volume = self.housekeeping.hurry
@@ -82,9 +82,6 @@ class Services:
         place = Place(keeper, environ=environ, locks=self.locks, hooks=self.hooks, surroundings=self.surroundings)
         self.warm = WarmPool(place, size=settings.runtime.prewarm, unused_s=settings.runtime.prewarm_s)
 
-    @property
-    def live(self) -> Settings:
-        """What the operator decided, as the file has it now: for what may change while sessions run."""
     async def lock_conversation(self, engine: Engine, session: EngineSessionId) -> SessionLock:
         """Lock a conversation that is resumed. Another session of ours gives it up if its agent is idle.
 
@@ -99,6 +96,9 @@ class Services:
             await lock.acquire()
         return lock
 
+    @property
+    def live(self) -> Settings:
+        """What the operator decided, as the file has it now: for what may change while sessions run."""
         return self._live.now
 
     def on_settings_change(self, listener: Callable[[Settings, Settings], None] | None) -> None:
