@@ -651,8 +651,8 @@ export interface EngineAttached {
   readonly agents?: readonly string[];
   readonly output_style?: string;
   readonly credentials?: string;
-}
   readonly resumable?: boolean;
+}
 
 /** The agent's process is gone or let go of. Everything it had open was closed by events before this one. */
 export interface EngineDetached {
@@ -1851,8 +1851,8 @@ export interface SessionDetail {
   readonly output_style: string;
   readonly credentials: string;
   readonly resume: ResumeToken | null;
-  readonly attached: boolean;
   readonly resumable: boolean;
+  readonly attached: boolean;
   readonly exit: ExitView | null;
   readonly tools: readonly string[];
   readonly mcp_servers: readonly McpServerStatus[];
@@ -1983,8 +1983,8 @@ export interface SessionView {
   readonly output_style: string;
   readonly credentials: string;
   readonly resume: ResumeToken | null;
-  readonly attached: boolean;
   readonly resumable: boolean;
+  readonly attached: boolean;
   readonly exit: ExitView | null;
   readonly tools: readonly string[];
   readonly mcp_servers: readonly McpServerStatus[];
