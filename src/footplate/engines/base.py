@@ -120,6 +120,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     resume: EngineSessionId | None = None
     resumable: bool = True
     """Whether a process can continue the conversation that another one had, as the agent of that one said."""
+    reported_cost_usd: float | None = None
+    """The running total that the agent gave at the end of the last turn of this conversation, if any."""
     fork: bool = False
     session_id: EngineSessionId | None = None
     max_turns: int | None = None

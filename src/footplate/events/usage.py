@@ -19,6 +19,11 @@ class ModelUsage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     context_window: int | None = None
 
 
+def cost_since(before: float, total: float) -> float:
+    """What came on top of a running total; a total that shrank began at zero again."""
+    return round(total - before, 9) if total >= before else total
+
+
 class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """Tokens, money and time of one turn, never cumulative; totals are made by whoever adds up.
 

@@ -16,7 +16,7 @@ from footplate.events.view import SessionView
 from footplate.host.keepers import Held
 from footplate.host.lines import Block
 from footplate.runtime.services import Services
-from footplate.runtime.standing import standing_of
+from footplate.runtime.standing import reported_cost, standing_of
 from footplate.runtime.wires import CLOSE_WAIT_S, Kept, Wire
 
 AGENTS: Final = "agents"
@@ -58,9 +58,13 @@ def rejoining_options(view: SessionView, record: AgentRecord) -> Options:
     )
     if view.attached and view.resume is not None:  # else it has not named its conversation, and may name any
         before = msgspec.structs.replace(before, resume=view.resume.value, session_id=None, fork=False)
+    cost = reported_cost(view)
+    if cost is None and record.options.resume is None:
+        cost = 0.0  # the conversation began with this process
     return msgspec.structs.replace(
         before,
         standing=standing,
+        reported_cost_usd=cost,
         epoch=record.epoch + 1,
         resumable=view.resumable,
         effort=view.effort or before.effort,

@@ -39,14 +39,14 @@ def standing_of(view: SessionView, *, living: bool = False) -> Standing:
         model=view.model,
         mode=view.mode,
         options=view.options,
-        cost_usd=_cost(view) if living else 0.0,
+        cost_usd=(reported_cost(view) or 0.0) if living else 0.0,
     )
 
 
-def _cost(view: SessionView) -> float:
-    """What the process had cost when its last turn ended."""
-    told = [each.usage.total_cost_usd for each in view.turns if each.usage is not None]
-    return told[-1] or 0.0 if told else 0.0
+def reported_cost(view: SessionView) -> float | None:
+    """The engine's running total when a turn last ended with one."""
+    totals = (turn.usage.total_cost_usd for turn in reversed(view.turns) if turn.usage is not None)
+    return next((total for total in totals if total is not None), None)
 
 
 def _prompts(view: SessionView) -> tuple[PromptId, ...]:

@@ -10,6 +10,7 @@ from footplate.events.view import SessionView
 from footplate.host.sandbox import read_sandbox
 from footplate.runtime.limits import Spent, agent_resources, remaining_money
 from footplate.runtime.spec import SessionSpec
+from footplate.runtime.standing import reported_cost
 
 
 def starting_options(
@@ -25,6 +26,7 @@ def starting_options(
         effort=view.effort or spec.effort,
         resume=view.resume.value if view.resume is not None else None,
         resumable=view.resumable,
+        reported_cost_usd=reported_cost(view),
         fork=_forks(spec, view),
         asks=True,
         partial=True,

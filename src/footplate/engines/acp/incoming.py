@@ -84,7 +84,7 @@ class Incoming(RpcLines):
     def __init__(self, engine: str, options: Options) -> None:
         super().__init__()
         self.session = EngineSessionId("")
-        self.state = SessionState(fresh=options.resume is None)
+        self.state = SessionState(cost_before=0.0 if options.resume is None else options.reported_cost_usd)
         self.translator = Translator()
         self.turn: Turn | None = None
         self._engine = engine

@@ -44,15 +44,15 @@ LEVELS: Final[dict[str, Level]] = {"info": "info", "warning": "warning", "error"
 
 
 class SessionState:
-    """The session as the agent last told of it. `fresh`: it began with this process."""
+    """The session as the agent last told of it. `cost_before` is its running total before this process."""
 
-    def __init__(self, *, fresh: bool) -> None:
+    def __init__(self, *, cost_before: float | None) -> None:
         self.mode = ""
         self.model = ""
         self.options: tuple[WireOption, ...] = ()
         self.apart: tuple[WireOption, ...] = ()
         """Those of the options that the agent tells outside of them, and sets by methods of their own."""
-        self.meter = Meter(fresh=fresh)
+        self.meter = Meter(cost_before)
 
     def learn(
         self, modes: SessionModeState | None, options: tuple[WireOption, ...] | None, models: OptionalRaw = None

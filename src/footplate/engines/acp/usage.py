@@ -10,7 +10,7 @@ from footplate.acp.schema.updates import UsageUpdate
 from footplate.acp.wire import Wire
 from footplate.events.base import OptionalRaw
 from footplate.events.model import UsageReported
-from footplate.events.usage import Usage
+from footplate.events.usage import Usage, cost_since
 
 
 class TokenUsage(Wire, frozen=True, kw_only=True):
@@ -54,12 +54,12 @@ _meta_decoder: Final = msgspec.json.Decoder(UsageMeta)
 
 
 class Meter:
-    """Counts turn by turn. `fresh`: the session began with this process, so its cost began at 0."""
+    """Counts turn by turn. `before` is what the agent's running total was, None when that is not known."""
 
-    def __init__(self, *, fresh: bool) -> None:
+    def __init__(self, before: float | None) -> None:
         self._cost: float | None = None
         self._cost_told = False
-        self._cost_before: float | None = 0.0 if fresh else None
+        self._cost_before = before
         self._calls: TokenUsage | None = None
 
     def report(self, update: UsageUpdate, *, model: str) -> UsageReported:
@@ -93,7 +93,7 @@ class Meter:
             cache_read_tokens=tokens.cached_read_tokens or 0,
             cache_write_tokens=tokens.cached_write_tokens or 0,
             reasoning_tokens=tokens.thought_tokens or 0,
-            cost_usd=total - before if total is not None and before is not None else None,
+            cost_usd=cost_since(before, total) if total is not None and before is not None else None,
             total_cost_usd=total,
             reported=None if reported is None else reported.copy(),
         )

@@ -20,7 +20,7 @@ from footplate.engines.claude.wire import (
 )
 from footplate.events.ids import ToolCallId
 from footplate.events.model import Denial, StopReason
-from footplate.events.usage import ModelUsage, Usage
+from footplate.events.usage import ModelUsage, Usage, cost_since
 
 DIAGNOSTIC: Final = "[ede_diagnostic]"
 """How an internal string in `errors` begins; never shown to people."""
@@ -137,7 +137,7 @@ def usage(line: Result, before: Totals) -> tuple[Usage, Totals]:
         cache_read_tokens=tokens.cache_read_input_tokens,
         cache_write_tokens=tokens.cache_creation_input_tokens,
         reasoning_tokens=0 if thinking is None else thinking.thinking_tokens,
-        cost_usd=_sum(since) if since is not None else None if total is None else grown(total, before.cost_usd),
+        cost_usd=_sum(since) if since is not None else None if total is None else cost_since(before.cost_usd, total),
         total_cost_usd=total,
         duration_ms=_whole(line.duration_ms),
         duration_api_ms=_whole(line.duration_api_ms),
@@ -149,11 +149,6 @@ def usage(line: Result, before: Totals) -> tuple[Usage, Totals]:
 
 def _sum(models: Mapping[str, ModelTotals]) -> float:
     return round(sum(used.cost_usd for used in models.values()), 9)
-
-
-def grown(now: float, before: float) -> float:
-    """What came on top of a running total; a total that shrank began anew."""
-    return round(now - before, 9) if now >= before else now
 
 
 def context_size(totals: Totals, model: str) -> int | None:
@@ -176,7 +171,7 @@ def _share(model: str, now: ModelTotals, before: ModelTotals) -> ModelUsage:
         output_tokens=now.output_tokens - before.output_tokens,
         cache_read_tokens=now.cache_read_input_tokens - before.cache_read_input_tokens,
         cache_write_tokens=now.cache_creation_input_tokens - before.cache_creation_input_tokens,
-        cost_usd=grown(now.cost_usd, before.cost_usd),
+        cost_usd=cost_since(before.cost_usd, now.cost_usd),
         context_window=now.context_window,
     )
 

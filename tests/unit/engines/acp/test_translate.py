@@ -45,7 +45,7 @@ from footplate.events.tools import (
     WebDetail,
 )
 from footplate.events.usage import Usage
-from tests.unit.engines.acp.playing import Json, Play, assert_clean, call, progress, say, text
+from tests.unit.engines.acp.playing import AGENT, OPTIONS, SESSION, Json, Play, assert_clean, call, progress, say, text
 
 C1 = ToolCallId("c1")
 
@@ -374,6 +374,26 @@ def test_money_of_a_turn_is_what_the_session_cost_more_than_before(play: Play) -
     assert end(play).usage == Usage(cost_usd=0.25, total_cost_usd=0.75)
     play.prompt("three")
     assert end(play).usage is None
+
+
+@pytest.mark.parametrize(
+    ("before", "total", "turn"),
+    [
+        pytest.param(0.5, 0.75, 0.25, id="the total goes on"),
+        pytest.param(0.5, 0.25, 0.25, id="the total began at zero again"),
+        pytest.param(None, 0.75, None, id="nobody knows what it was"),
+    ],
+)
+def test_the_first_turn_after_a_resume_costs_what_comes_on_top_of_the_total_before(
+    before: float | None, total: float, turn: float | None
+) -> None:
+    play = Play(msgspec.structs.replace(OPTIONS, resume=SESSION, reported_cost_usd=before))
+    play.begin()
+    play.answer("initialize", AGENT)
+    play.answer("session/load", {})
+    play.prompt()
+    play.update(cost(total))
+    assert end(play).usage == Usage(cost_usd=turn, total_cost_usd=total)
 
 
 def test_tokens_of_a_turn_are_those_the_agent_reports(play: Play) -> None:
