@@ -346,7 +346,7 @@ def test_a_limit_that_asks_is_answered_like_a_question(env: dict[str, str]) -> N
     limits = ("--engine", "mock", "--max-turns", "1", "--on-limit", "ask")
     done = _pipe(env, "one\ntwo\n1\n", *limits)
     assert done.returncode == 0, done.stderr
-    wanted = ["mock: one", "The limit of 1 turns is reached", "Go on with 1 turns more", "mock: two"]
+    wanted = ["mock: one", "The limit of 1 turn is reached", "Go on with 1 turn more", "mock: two"]
     places = [done.stdout.find(text) for text in wanted]
     assert -1 not in places
     assert places == sorted(places)

@@ -43,7 +43,7 @@ from footplate.runtime.guard import guard_hooks
 from footplate.runtime.interrupting import Interrupting
 from footplate.runtime.limit_requests import GO_ON as RAISED
 from footplate.runtime.limit_requests import open_limit_requests
-from footplate.runtime.limits import Spent, reached, spent_money, told
+from footplate.runtime.limits import Spent, reached, spent_calls, spent_money, told
 from footplate.runtime.log import SessionLog
 from footplate.runtime.orphan import WAITS, Orphan
 from footplate.runtime.paused_queue import announce, find_reason
@@ -474,7 +474,7 @@ class Conductor:
         """One more call: stop when there are too many."""
         allowed = self.spec.limits.tool_calls
         if allowed is not None and self.progress.tool_calls > allowed and self._cut is None:
-            await self._cut_short(told("tool_calls", f"{self.progress.tool_calls} of {allowed} tool calls are made"))
+            await self._cut_short(told("tool_calls", spent_calls(self.spec.limits, self.progress.tool_calls)))
 
     def turn_started(self) -> None:
         """Let the clock of the session's time run."""

@@ -19,7 +19,7 @@ from footplate.events.requests import Allow, Answer, Choose, Decline, Deny, Repl
 from footplate.events.rules import meaning
 from footplate.events.tools import Choice, Question
 from footplate.events.view import SessionView
-from footplate.events.wording import format_money
+from footplate.events.wording import format_count, format_duration, format_money
 from footplate.runtime.limits import Limits, Spent
 from footplate.runtime.spec import SessionSpec
 
@@ -29,11 +29,7 @@ NUMBER: Final = re.compile(r"\$?\s*(\d+(?:\.\d+)?)")
 
 Field = Literal["cost_usd", "turns", "seconds", "tool_calls"]
 FIELDS: Final[dict[str, Field]] = {"money": "cost_usd", "turns": "turns", "time": "seconds", "tool_calls": "tool_calls"}
-UNITS: Final[dict[Field, str]] = {
-    "turns": "{:g} turns",
-    "seconds": "{:g} seconds",
-    "tool_calls": "{:g} tool calls",
-}
+OTHER_TIME: Final = "for another amount, type a number of seconds"
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,15 +47,15 @@ def limit_request(name: RequestId, limit: LimitReached, spec: SessionSpec, *, cu
     more = getattr(spec.steps or spec.limits, field) or value
     text = f"The limit of {_amount(field, value)} is reached: {limit.text}. Go on?"
     go_on = f"Go on with {_amount(field, more)} more"
+    about = OTHER_TIME if field == "seconds" else ""
+    choices = (Choice(label=go_on, description=about), Choice(label=STOP))
     return Request(
         id=name,
         kind="question",
         title=text,
         limit=limit.kind,
         input=msgspec.Raw(msgspec.json.encode(Asked(value=value, more=more, cut=cut))),
-        questions=(
-            Question(text=text, header="Limit", choices=(Choice(label=go_on), Choice(label=STOP)), multiple=False),
-        ),
+        questions=(Question(text=text, header="Limit", choices=choices, multiple=False),),
         options=(
             RequestOption(id="go_on", label=go_on, kind="allow_once", means=Allow()),
             RequestOption(id="stop", label=STOP, kind="deny", means=Deny()),
@@ -118,4 +114,12 @@ def in_words(limits: Limits, kind: str) -> str:
 
 
 def _amount(field: Field, value: float) -> str:
-    return format_money(value) if field == "cost_usd" else UNITS[field].format(value)
+    match field:
+        case "cost_usd":
+            return format_money(value)
+        case "seconds":
+            return format_duration(value)
+        case "turns":
+            return format_count(math.ceil(value), "turn")
+        case "tool_calls":
+            return format_count(math.ceil(value), "tool call")

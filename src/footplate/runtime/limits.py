@@ -13,7 +13,7 @@ from msgspec import Meta
 from footplate.config.settings import CommonSettings
 from footplate.events.model import LimitKind, LimitReached
 from footplate.events.view import Totals
-from footplate.events.wording import format_duration, format_money
+from footplate.events.wording import format_count, format_duration, format_money
 from footplate.host.resources import ResourceLimits, read_resources, stricter
 
 Positive = Meta(gt=0)
@@ -65,17 +65,22 @@ def reached(limits: Limits, spent: Spent) -> LimitReached | None:
     if limits.cost_usd is not None and spent.cost_usd >= limits.cost_usd:
         return told("money", spent_money(limits, spent))
     if limits.turns is not None and spent.turns >= limits.turns:
-        return told("turns", f"{spent.turns} of {limits.turns} turns are done")
+        return told("turns", f"{spent.turns:,} of {format_count(limits.turns, 'turn')} used")
     if limits.seconds is not None and spent.seconds >= limits.seconds:
         return told("time", f"{format_duration(spent.seconds)} of {format_duration(limits.seconds)} are over")
     if limits.tool_calls is not None and spent.tool_calls >= limits.tool_calls:
-        return told("tool_calls", f"{spent.tool_calls} of {limits.tool_calls} tool calls are made")
+        return told("tool_calls", spent_calls(limits, spent.tool_calls))
     return None
 
 
 def spent_money(limits: Limits, spent: Spent) -> str:
     """How much of the money is gone."""
     return f"{format_money(spent.cost_usd)} of {format_money(limits.cost_usd or 0)} are spent"
+
+
+def spent_calls(limits: Limits, calls: int) -> str:
+    """How many of the tool calls are made."""
+    return f"{calls:,} of {format_count(limits.tool_calls or 0, 'tool call')} used"
 
 
 def told(kind: LimitKind, text: str) -> LimitReached:

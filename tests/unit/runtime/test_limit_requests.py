@@ -9,7 +9,7 @@ from footplate.events.ids import RequestId
 from footplate.events.model import LimitKind
 from footplate.events.requests import Allow, Answer, Choose, Decline, Deny, Reply, Request
 from footplate.runtime.limit_requests import asked_about, in_words, limit_request, raised, read_answer
-from footplate.runtime.limits import Limits, Spent, told
+from footplate.runtime.limits import Limits, Spent, reached, told
 from footplate.runtime.spec import SessionSpec
 
 LIMITS = Limits(cost_usd=0.5, turns=3, seconds=60.0, tool_calls=10, on_reached="ask")
@@ -25,7 +25,7 @@ def _request(kind: LimitKind = "money", spec: SessionSpec = SPEC, *, cut: bool =
     [
         ("money", "The limit of $0.50 is reached: enough. Go on?", "Go on with $0.50 more"),
         ("turns", "The limit of 3 turns is reached: enough. Go on?", "Go on with 3 turns more"),
-        ("time", "The limit of 60 seconds is reached: enough. Go on?", "Go on with 60 seconds more"),
+        ("time", "The limit of 1m 00s is reached: enough. Go on?", "Go on with 1m 00s more"),
         ("tool_calls", "The limit of 10 tool calls is reached: enough. Go on?", "Go on with 10 tool calls more"),
     ],
 )
@@ -36,6 +36,46 @@ def test_it_is_a_question_that_every_surface_can_ask(kind: LimitKind, question: 
     assert asked.text == question
     assert [choice.label for choice in asked.choices] == [offer, "Stop here"]
     assert [option.id for option in request.options] == ["go_on", "stop"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "amount"),
+    [
+        ("money", 1, "$1.00"),
+        ("money", 1_500_000, "$1,500,000.00"),
+        ("turns", 1, "1 turn"),
+        ("turns", 1_500_000, "1,500,000 turns"),
+        ("time", 1, "1s"),
+        ("time", 1_500_000, "17d 08h"),
+        ("tool_calls", 1, "1 tool call"),
+        ("tool_calls", 1_500_000, "1,500,000 tool calls"),
+    ],
+)
+def test_amounts_read_as_everywhere_else(kind: LimitKind, value: int, amount: str) -> None:
+    limits = Limits(cost_usd=value, turns=value, seconds=value, tool_calls=value, on_reached="ask")
+    request = _request(kind, SessionSpec(engine="mock", cwd="/work", limits=limits))
+    assert request.title == f"The limit of {amount} is reached: enough. Go on?"
+    assert request.questions[0].choices[0].label == f"Go on with {amount} more"
+
+
+def test_who_types_another_time_is_told_in_what_unit() -> None:
+    (go_on, _) = _request("time").questions[0].choices
+    assert go_on.description == "for another amount, type a number of seconds"
+    assert _request("turns").questions[0].choices[0].description == ""
+
+
+@pytest.mark.parametrize(
+    ("limits", "spent", "said"),
+    [
+        (Limits(turns=1), Spent(turns=1), "1 of 1 turn used"),
+        (Limits(turns=1500), Spent(turns=1501), "1,501 of 1,500 turns used"),
+        (Limits(tool_calls=1), Spent(tool_calls=1), "1 of 1 tool call used"),
+    ],
+)
+def test_what_is_used_up_is_counted_in_words(limits: Limits, spent: Spent, said: str) -> None:
+    limit = reached(limits, spent)
+    assert limit is not None
+    assert limit.text == said
 
 
 def test_it_knows_whether_a_turn_was_cut_short() -> None:

@@ -325,7 +325,7 @@ async def test_the_limit_of_turns_stops_before_the_next_prompt_and_says_so(hub: 
     await until_ended(session)
     await session.prompt("two")
     events = await until(session, lambda event: isinstance(event, m.LimitReached))
-    assert events[-1].text == "1 of 1 turns are done"  # type: ignore[union-attr]
+    assert events[-1].text == "1 of 1 turn used"  # type: ignore[union-attr]
     assert len(session.view().queue) == 1
     await session.set_limits(Limits(turns=2))
 
