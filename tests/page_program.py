@@ -34,14 +34,15 @@ def run_lines(program: Path, lines: Iterable[bytes]) -> list[object]:
 
 
 def bundle_function(name: str, imported: str, call: str, folder: Path) -> Path:
-    """A program that gives each line, parsed as `given`, to the TypeScript expression `call`."""
+    """A program that gives each line, parsed as the page parses it, as `given` to the TypeScript expression `call`."""
     source = f"""
 import {{ createInterface }} from "node:readline";
+import {{ readJson }} from "../src/api/json";
 {imported}
 
 const answers = [];
 for await (const line of createInterface({{ input: process.stdin }})) {{
-  const given = JSON.parse(line);
+  const given = readJson(line);
   answers.push(JSON.stringify({call}));
 }}
 process.stdout.write(answers.join("\\n") + "\\n");

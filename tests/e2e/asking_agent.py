@@ -4,7 +4,8 @@
 description of the model's own, `title WORDS` for something that has a title alone, `content` for something that is
 shown as blocks of many kinds, `names` for a tool and a field with long names, `blind KIND` for a change of a file
 without its text, `plan` for a plan that no message of a chat holds. `form` asks for a
-confirmation, as MCP servers do: by a form without fields; what came back is said. Run as a program.
+confirmation, as MCP servers do: by a form without fields; what came back is said. `numbers` asks for a call whose
+numbers JavaScript cannot hold. Run as a program.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ OPTIONS = [
 ]
 COMMAND = "touch made && echo gone"
 CONFIRM = "Really delete the database prod?"
+HUGE = "1e400"
+NUMBERS = {"account": 1234567890123456789, "amount": HUGE, "rate": 1.0}
+"""As JSON: {"account": 1234567890123456789, "amount": 1e400, "rate": 1.0}."""
 LONG = "a_name_without_a_place_to_break" * 12
 ALWAYS = {"optionId": "ever", "name": f"Always, commands that begin with {LONG}", "kind": "allow_always"}
 PLAN = "".join(f"Step {number}: do a harmless thing\n" for number in range(300)) + "Last step: rm -rf ~/important\n"
@@ -55,6 +59,8 @@ def call_of(words: list[str]) -> dict[str, Any]:
     if words[0] == "blind":
         where = [{"path": "/work/blind.txt"}]
         return {"toolCallId": "c1", "title": "blind.txt", "kind": words[1], "status": "pending", "locations": where}
+    if words[0] == "numbers":
+        return {"toolCallId": "c1", "title": "Pay", "kind": "other", "status": "pending", "rawInput": NUMBERS}
     if words[0] == "names":
         long = {LONG: "the value", "list": [LONG]}
         return {"toolCallId": "c1", "title": "Call", "name": f"mcp__{LONG}__{LONG}", "kind": "other", "rawInput": long}
@@ -76,7 +82,8 @@ def ask(session: str, words: list[str]) -> None:
 
 def say(**message: object) -> None:
     """Write one message."""
-    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    text = json.dumps({"jsonrpc": "2.0", **message}).replace(f'"{HUGE}"', HUGE)
+    sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 

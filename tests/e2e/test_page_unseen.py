@@ -214,6 +214,19 @@ async def test_a_form_without_fields_is_answered_with_yes(browser: Browser, worl
             await person.sees('The form: {"action": "accept", "content": {}}')
 
 
+async def test_numbers_are_shown_as_they_are_written(browser: Browser, world: World) -> None:
+    with running_server(world.work.parent, env=with_asking_agent(world)) as server:
+        async with visit(browser, server) as person:
+            await person.arrive()
+            await person.start(world.work, engine="asking", prompt="numbers")
+            for _ in range(2):  # as an event of the stream, then in the answer to a call
+                values = person.page.locator('.card[data-asks="true"] .fields dd')
+                await expect(values).to_have_text(["1234567890123456789", "1e400", "1.0"])
+                await person.page.locator(".tray-button").click()
+                await expect(person.page.locator(".tray .fields dd").first).to_have_text("1234567890123456789")
+                await person.page.reload()
+
+
 async def test_an_input_is_not_offered_for_editing_where_the_agent_takes_no_changed_one(
     browser: Browser, world: World
 ) -> None:
@@ -224,6 +237,18 @@ async def test_an_input_is_not_offered_for_editing_where_the_agent_takes_no_chan
             card = person.page.locator('.card[data-asks="true"]')
             await expect(card.get_by_role("button", name="Allow once")).to_be_visible()
             await expect(card.get_by_role("button", name="Edit first")).to_have_count(0)
+
+
+async def test_what_a_session_allows_is_said_where_the_agent_has_only_a_permanent_option(
+    browser: Browser, world: World
+) -> None:
+    with running_server(world.work.parent, env=with_asking_agent(world)) as server:
+        async with visit(browser, server) as person:
+            await person.arrive()
+            await person.start(world.work, engine="asking", prompt="names")
+            card = person.page.locator('.card[data-asks="true"]')
+            await expect(card.locator(".lasting").first).to_have_text("Allow for session: exactly this call")
+            await expect(card.locator(".lasting").nth(1)).to_contain_text("Always allow: Always, commands that begin")
 
 
 async def test_a_change_without_its_text_is_not_counted(browser: Browser, world: World) -> None:

@@ -25,7 +25,10 @@ from footplate.events.requests import Request
 from footplate.events.tools import CommandDetail, FileChange, FileChangeDetail, Hunk
 from footplate.events.wording import format_size
 
-Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+Json = None | bool | int | msgspec.Raw | str | list["Json"] | dict[str, "Json"]
+READ: Final = msgspec.json.Decoder(float_hook=lambda text: msgspec.Raw(text.encode()))
+"""A number with a fraction or an exponent stays as it is written: it may be none that a float can hold, such as 1e400."""
+
 WHOLE: Final = "input"
 """The name of the one field of an input that is no object."""
 
@@ -128,7 +131,7 @@ class _Shown:
 
 def _read(request: Request) -> Json:
     try:
-        value: Json = msgspec.json.decode(request.input) if request.input is not None else None
+        value: Json = READ.decode(request.input) if request.input is not None else None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         value = _text(request)
     return value

@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
 
 from footplate.events.ids import RequestId
-from footplate.events.inputs import split_input
+from footplate.events.inputs import InputParts, split_input
 from footplate.events.requests import Request
 from footplate.events.wording import describe_text_size
-from tests.page_program import bundle_function, call_page
+from tests.page_program import bundle_function, call_page, run_lines
 
-CASES: list[dict[str, Any]] = json.loads(
-    (Path(__file__).parents[2] / "fixtures" / "events" / "inputs.json").read_text()
+
+class Case(msgspec.Struct):
+    """A request as the service sends it, and its parts."""
+
+    name: str
+    request: msgspec.Raw
+    command: str
+    changes: int
+    fields: list[list[str]]
+
+
+CASES = msgspec.json.decode(
+    (Path(__file__).parents[2] / "fixtures" / "events" / "inputs.json").read_bytes(), type=list[Case]
 )
 IMPORTED = """
 import { inputText, splitInput } from "../src/ui/requests/input_parts";
@@ -34,21 +44,27 @@ def _request(**given: object) -> Request:
     return msgspec.json.decode(json.dumps(whole), type=Request)
 
 
-def _told(case: dict[str, Any]) -> dict[str, object]:
-    parts = split_input(_request(**case["request"]))
+def _parts(case: Case) -> InputParts:
+    given = msgspec.json.decode(case.request, type=dict[str, msgspec.Raw])
+    needed = {"id": "r", "kind": "permission", "title": "x"}
+    return split_input(msgspec.json.decode(msgspec.json.encode({**needed, **given}), type=Request))
+
+
+def _told(case: Case) -> dict[str, object]:
+    parts = _parts(case)
     fields = [[field.name, field.text] for field in parts.fields]
     return {"command": parts.command, "changes": len(parts.changes), "fields": fields}
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
-def test_each_case_of_the_table(case: dict[str, Any]) -> None:
-    assert _told(case) == {name: case[name] for name in ("command", "changes", "fields")}
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_each_case_of_the_table(case: Case) -> None:
+    assert _told(case) == {"command": case.command, "changes": case.changes, "fields": case.fields}
 
 
 def test_the_page_has_the_same_parts(tmp_path: Path) -> None:
     program = bundle_function("inputs", IMPORTED, "parts(given)", tmp_path)
-    for case, theirs in zip(CASES, call_page(program, [case["request"] for case in CASES]), strict=True):
-        assert theirs == {**_told(case), "text": split_input(_request(**case["request"])).text}, case["name"]
+    for case, theirs in zip(CASES, run_lines(program, [bytes(case.request) for case in CASES]), strict=True):
+        assert theirs == {**_told(case), "text": _parts(case).text}, case.name
 
 
 @pytest.mark.parametrize("field", ["input", "detail", "description", "reason", "blocked_path", "content", "options"])
@@ -61,6 +77,13 @@ def test_the_page_gives_one_answer_only_to_requests_that_show_the_same(tmp_path:
         True,
         False,
     ]
+
+
+def test_the_page_sends_an_edited_input_with_the_numbers_as_they_are_written(tmp_path: Path) -> None:
+    imported = 'import { writeJson } from "../src/api/json";'
+    program = bundle_function("edited", imported, "writeJson({ updated_input: readJson(given, true) })", tmp_path)
+    edited = '{"a":[12345678901234567890,1e400,1.0,"1.0"],"b\\"":{"c":-1.50},"d":"\\\\","e":2.0}'
+    assert call_page(program, [edited, "1.0"]) == [f'{{"updated_input":{edited}}}', '{"updated_input":1.0}']
 
 
 def test_an_input_that_cannot_be_read_is_shown_as_it_is() -> None:

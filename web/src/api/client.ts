@@ -1,5 +1,6 @@
 // Calls of the public HTTP API. Every refusal is a Problem with the server's own words; nothing else is thrown.
 import { token } from "../state/token";
+import { readJson, writeJson } from "./json";
 import type * as t from "./types";
 
 /** What the server (or the way to it) said no with. `status` 0: the server was not reached. */
@@ -49,7 +50,7 @@ export async function fetchRaw(path: string, options: CallOptions = {}): Promise
     response = await fetch(address(path, options.query), {
       method: options.method ?? (options.body === undefined && options.raw === undefined ? "GET" : "POST"),
       headers: callHeaders({ ...json, ...options.headers }),
-      body: options.raw ?? (options.body === undefined ? undefined : JSON.stringify(options.body)),
+      body: options.raw ?? (options.body === undefined ? undefined : writeJson(options.body)),
       signal: options.signal,
       cache: "no-store",
     });
@@ -73,7 +74,7 @@ async function refusalOf(response: Response): Promise<Refusal> {
 async function call<T>(path: string, options: CallOptions = {}): Promise<T> {
   const response = await fetchRaw(path, options);
   const text = await response.text();
-  return (text ? JSON.parse(text) : undefined) as T;
+  return (text ? readJson(text) : undefined) as T;
 }
 
 const at = (session: string, rest = "") => `/api/sessions/${encodeURIComponent(session)}${rest}`;

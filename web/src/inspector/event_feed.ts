@@ -1,5 +1,6 @@
 // The raw events of a session as they come: all that is kept, then live, each with the time since the one before it.
 import { signal } from "@preact/signals";
+import { readJson, writeJson } from "../api/json";
 import { follow } from "../api/stream";
 import type { Envelope } from "../api/types";
 import { isEphemeral } from "../state/reduce";
@@ -46,7 +47,7 @@ export class EventFeed {
       take: (events) => {
         for (const event of events) {
           if (event.event === "reset") this.clear();
-          else this.add(JSON.parse(event.data) as Envelope);
+          else this.add(readJson(event.data) as Envelope);
         }
         this.schedule();
       },
@@ -108,7 +109,7 @@ export class EventFeed {
 /** The event in one line, without its type. */
 function summarise(envelope: Envelope): string {
   const { type: _, ...fields } = envelope.event as { type: string };
-  const text = JSON.stringify(fields);
+  const text = writeJson(fields);
   return text.length > SUMMARY ? `${text.slice(0, SUMMARY)}…` : text;
 }
 
@@ -124,7 +125,7 @@ const searched = new WeakMap<LogEntry, string>();
 function searchText(entry: LogEntry): string {
   const known = searched.get(entry);
   if (known !== undefined) return known;
-  const text = JSON.stringify(entry.envelope).toLowerCase();
+  const text = writeJson(entry.envelope).toLowerCase();
   searched.set(entry, text);
   return text;
 }

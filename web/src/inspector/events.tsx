@@ -4,6 +4,7 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { api } from "../api/client";
+import { writeJson } from "../api/json";
 import { reconnectNow } from "../api/stream";
 import { remembered } from "../state/preferences";
 import type { OpenSession } from "../state/session";
@@ -97,7 +98,7 @@ function Log({ feed, session }: { feed: EventFeed; session: string }): JSX.Eleme
           quiet={false}
           items={[
             { id: "fixture", text: words.fixture, hint: words.fixtureHint, act: () => void copyFixture(session) },
-            { id: "shown", text: words.copyShown(shown.length), act: () => copyText(shown.map((entry) => `${JSON.stringify(entry.envelope)}\n`).join("")) },
+            { id: "shown", text: words.copyShown(shown.length), act: () => copyText(shown.map((entry) => `${writeJson(entry.envelope)}\n`).join("")) },
           ]}
         />
       </div>
@@ -143,7 +144,7 @@ function StreamState({ feed, shown }: { feed: EventFeed; shown: number }): JSX.E
 
 function Entry({ entry, open, toggle }: { entry: LogEntry; open: boolean; toggle: () => void }): JSX.Element {
   const { envelope, gap } = entry;
-  const payload = open ? JSON.stringify(envelope, null, 2) : "";
+  const payload = open ? writeJson(envelope, 2) : "";
   return (
     <div class="event" data-lasting={entry.lasting} data-source={envelope.source}>
       <button type="button" class="event-line" aria-expanded={open} onClick={toggle}>

@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { api } from "../api/client";
+import { readJson, writeJson } from "../api/json";
 import type { FrameLine } from "../api/types";
 import { attempt, wordsOf } from "../state/toasts";
 import { texts } from "../texts";
@@ -165,7 +166,7 @@ function Whole({ line, session }: { line: FrameRow; session: string }): JSX.Elem
 /** JSON indented; anything else as it is. */
 function pretty(raw: string): string {
   try {
-    return JSON.stringify(JSON.parse(raw), null, 2);
+    return writeJson(readJson(raw, true), 2);
   } catch {
     return raw;
   }

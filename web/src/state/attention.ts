@@ -1,6 +1,7 @@
 // Everything that needs somebody, across all sessions: the list of sessions and the requests that wait, kept live.
 import { computed, signal } from "@preact/signals";
 import { api, type Refusal } from "../api/client";
+import { readJson, writeJson } from "../api/json";
 import { followTogether } from "../api/shared";
 import type { StreamEvent } from "../api/stream";
 import type { News, RequestInfo, SessionInfo, Snapshot } from "../api/types";
@@ -66,7 +67,7 @@ function takeSnapshot(snapshot: Snapshot): void {
 /** What the stream would begin with now, for a tab that was opened later. */
 function recall(): readonly StreamEvent[] {
   const snapshot = { requests: waiting.value, sessions: [...sessions.value.values()].filter((each) => !each.archived) };
-  return [{ id: "", event: "snapshot", data: JSON.stringify(snapshot) }];
+  return [{ id: "", event: "snapshot", data: writeJson(snapshot) }];
 }
 
 /**
@@ -79,8 +80,8 @@ export function followAttention(): () => void {
     address: () => "/api/events",
     take: (events) => {
       for (const event of events) {
-        if (event.event === "snapshot") takeSnapshot(JSON.parse(event.data) as Snapshot);
-        else if (event.event === "request" || event.event === "session") takeNews(JSON.parse(event.data) as News);
+        if (event.event === "snapshot") takeSnapshot(readJson(event.data) as Snapshot);
+        else if (event.event === "request" || event.event === "session") takeNews(readJson(event.data) as News);
       }
     },
     connected: (up) => {

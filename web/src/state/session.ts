@@ -1,6 +1,7 @@
 // One open session: its view folded from events, told to the page at most once per frame, resumed from its cursor.
 import { signal } from "@preact/signals";
 import { api, Refusal } from "../api/client";
+import { readJson } from "../api/json";
 import { follow } from "../api/stream";
 import type { Envelope, RequestView, SessionDetail } from "../api/types";
 import type { Draft } from "./draft";
@@ -101,7 +102,7 @@ export class OpenSession {
             void this.load();
             return;
           }
-          this.reducer.apply(JSON.parse(event.data) as Envelope);
+          this.reducer.apply(readJson(event.data) as Envelope);
         }
         this.schedule();
       },

@@ -1,5 +1,6 @@
 // Content blocks: text, pictures, files, changes, output.
 import type { JSX } from "preact";
+import { writeJson } from "../../api/json";
 import type { ContentBlock } from "../../api/types";
 import { texts } from "../../texts";
 import { baseName } from "../format";
@@ -42,7 +43,7 @@ function Block({ block, plain }: { block: ContentBlock; plain: boolean }): JSX.E
     case "terminal":
       return <Output text={block.output} />;
     case "other":
-      return <Output text={JSON.stringify(block.raw, null, 2)} />;
+      return <Output text={writeJson(block.raw, 2)} />;
   }
 }
 

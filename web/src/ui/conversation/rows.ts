@@ -1,4 +1,5 @@
 // The lines of a conversation, made from a session's items: top level only, with what is still being written.
+import { writeJson } from "../../api/json";
 import type { Item, LivePart, QueuedPrompt, RequestView, TurnView } from "../../api/types";
 import type { Draft } from "../../state/draft";
 import type { OpenSession } from "../../state/session";
@@ -133,7 +134,7 @@ export function textOf(item: Item): string {
     case "thought":
       return item.parts.map((part) => part.text).join("\n");
     case "tool":
-      return [item.name, item.title, item.input === null ? "" : JSON.stringify(item.input), ...item.content.map(blockText)].join("\n");
+      return [item.name, item.title, item.input === null ? "" : writeJson(item.input), ...item.content.map(blockText)].join("\n");
     case "notice":
       return `${item.text}\n${item.detail}`;
     case "command":

@@ -1,6 +1,7 @@
 // What a call shows when it is open, by its kind.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
+import { writeJson } from "../../api/json";
 import type * as t from "../../api/types";
 import type { OpenSession } from "../../state/session";
 import { texts } from "../../texts";
@@ -122,7 +123,7 @@ function Plain({ item, output }: { item: t.ToolItem; output: string }): JSX.Elem
       {item.input === null ? null : (
         <details>
           <summary>{words.input}</summary>
-          <pre tabIndex={0}>{showHidden(JSON.stringify(item.input, null, 2))}</pre>
+          <pre tabIndex={0}>{showHidden(writeJson(item.input, 2))}</pre>
         </details>
       )}
       {output ? <Output text={output} /> : <Blocks blocks={item.content} />}

@@ -1,4 +1,5 @@
 // What a permission is about, in parts that can be drawn; the twin of src/footplate/events/inputs.py, where the rules are.
+import { ExactNumber, writeJson } from "../../api/json";
 import type { ContentBlock, FileChange, Request } from "../../api/types";
 import { formatBytes } from "../format";
 
@@ -44,7 +45,7 @@ function describeBlock(block: ContentBlock): InputField {
         text: lines(block.name === block.uri ? "" : block.name, block.uri, block.media_type, sizeOf(block.data), block.text),
       };
     case "other":
-      return { name: block.kind || "content", text: JSON.stringify(block.raw, null, 2) };
+      return { name: block.kind || "content", text: writeJson(block.raw, 2) };
     default:
       return { name: "content", text: JSON.stringify(block, null, 2) };
   }
@@ -118,9 +119,9 @@ function without(name: string, value: unknown, shown: Shown): unknown {
 }
 
 function written(value: unknown): string {
-  return typeof value === "string" ? value : JSON.stringify(value, null, 2);
+  return typeof value === "string" ? value : writeJson(value, 2);
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
 }

@@ -1,6 +1,7 @@
 // A permission: once, for the session, by a lasting rule, changed, or not.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
+import { readJson, writeJson } from "../../api/json";
 import type { AnswerBody, RequestOption } from "../../api/types";
 import { texts } from "../../texts";
 import { focusNow } from "../focus";
@@ -120,7 +121,7 @@ interface StageProps {
 
 function EditForm({ asked, give, back }: StageProps & { asked: Asked }): JSX.Element {
   const fields = asObject(asked.input);
-  const [text, setText] = useState(JSON.stringify(fields ?? {}, null, 2));
+  const [text, setText] = useState(writeJson(fields ?? {}, 2));
   const [problem, setProblem] = useState("");
   const [single, setSingle] = useState(() => mainField(fields));
   const send = (): void => {
@@ -129,7 +130,7 @@ function EditForm({ asked, give, back }: StageProps & { asked: Asked }): JSX.Ele
       return;
     }
     try {
-      const changed: unknown = JSON.parse(text);
+      const changed = readJson(text, true);
       const object = asObject(changed);
       if (!object) throw new SyntaxError(words.editBad);
       give({ behavior: "allow", updated_input: object });
