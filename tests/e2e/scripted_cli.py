@@ -108,6 +108,8 @@ def main(arguments: list[str]) -> None:
     if arguments[:1] == ["--version"]:
         print("2.1.325 (Claude Code)")
         return
+    if os.environ["CLAUDE_CODE_SCRIPTED_LINGERS"]:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
     folder = Path(os.environ["CLAUDE_CODE_SCRIPTED_FOLDER"])
     with (folder / "starts").open("a") as starts:
         starts.write(json.dumps(arguments) + "\n")
@@ -127,7 +129,6 @@ def main(arguments: list[str]) -> None:
             known.add(frame["uuid"])
             _turn(session, folder, frame)
     if os.environ["CLAUDE_CODE_SCRIPTED_LINGERS"]:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         _wait(folder / "never")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -34,7 +35,7 @@ from footplate.testing.invariants import check_log
 from footplate.testing.messages import script, tool
 from tests.e2e import forgetful_agent
 from tests.e2e.scripted_cli import OTHER, ScriptedCli
-from tests.e2e.world import World, processes_with
+from tests.e2e.world import World, processes_with, wait_until_gone
 
 pytestmark = [pytest.mark.timeout(90)]
 OWN = "00000000-0000-4000-8000-000000000001"
@@ -162,6 +163,30 @@ async def test_a_run_has_its_announced_conversation_until_its_agent_is_gone(tmp_
     async with asyncio.timeout(WAIT_S), SessionLock(tmp_path / "data" / "locks", f"claude:{OWN}", wait=True):
         assert processes_with(str(place.cli.folder)) == {}
     assert (await run.completed()).ok
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+async def test_a_killed_run_has_its_conversation_until_its_agent_is_gone(tmp_path: Path, *, resumed: bool) -> None:
+    place = Place(tmp_path, ScriptedCli(tmp_path / "cli", own_id=OWN, lingers=True))
+    arguments = ("--resume", OWN) if resumed else ()
+    run = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "footplate", "run", "--engine", "claude", "--json", *arguments, "go"),
+        env=place.env,
+        cwd=place.work,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert run.stdout is not None
+    async with asyncio.timeout(WAIT_S):
+        assert b'"started"' in await run.stdout.readline(), "its turn waits at the gate"
+    run.kill()
+    await run.wait()
+    assert processes_with(str(place.cli.folder)), "the keeper ends it, in steps"
+    lock = SessionLock(tmp_path / "data" / "locks", f"claude:{OWN}")
+    await lock.acquire(wait=True, left_s=WAIT_S)
+    left = processes_with(str(place.cli.folder))
+    lock.release()
+    assert [command for command in left.values() if "scripted_cli" in command] == []
+    wait_until_gone(str(place.cli.folder))
 
 
 async def test_a_run_that_waits_for_a_conversation_can_be_stopped(place: Place) -> None:

@@ -109,9 +109,8 @@ class Process:
         return lock
 
     def hold(self, lock: int) -> None:
-        """Have the keeper keep a copy of this descriptor open for as long as the agent lives."""
-        if self._keeps:
-            self._ask({"type": "hold", "id": self.id}, (os.dup(lock),))
+        """Have the keeper keep a copy of this descriptor open as long as the agent lives, whatever becomes of us."""
+        self._ask({"type": "hold", "id": self.id}, (os.dup(lock),))
 
     @property
     def exit(self) -> Exit | None:

@@ -98,6 +98,7 @@ class Run:
         self._over = asyncio.Event()
         self._commands = 0
         self._locked: set[EngineSessionId] = set()
+        self._lock_fd = -1
         self._locks = AsyncExitStack()  # freed last: an agent may write its conversation until it is gone
 
     async def interrupt(self, reason: str = "interrupted") -> None:
@@ -151,6 +152,7 @@ class Run:
             runner = await Runner.start(self.engine, installed, options, keeper=keeper, environ=self._environ)
             runner.lines.connect(None)  # a run without a service stores nothing
             self._runner = runner
+            self._share_lock()
             stack.push_async_callback(self._leave, runner)
             await self._prompt(runner, options)
             async for event in self._watch(runner):
@@ -237,6 +239,13 @@ class Run:
                 return
         self._locked.add(session)
         self._locks.callback(lock.release)
+        self._lock_fd = lock.fd
+        self._share_lock()
+
+    def _share_lock(self) -> None:
+        """Have the keeper hold the lock, too: if this program is killed, its agent may write for another moment."""
+        if self._runner is not None and self._runner.kept is not None and self._lock_fd >= 0:
+            self._runner.kept.hold(self._lock_fd)
 
     async def _wait_for(self, lock: SessionLock, conversation: ResumeToken) -> bool:
         """Wait for the lock, and ask for it; False when the run was stopped meanwhile."""
