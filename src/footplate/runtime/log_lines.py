@@ -12,7 +12,7 @@ import msgspec
 from footplate.config.settings import Settings
 
 SECRET: Final = re.compile(r"(?i)((?:access_token|token|api_?key|password|secret|authorization)=)[^&\s]*")
-KEYS: Final = re.compile(r"\b(sk-ant-|sk-|fp_)[A-Za-z0-9_\-]{6,}")
+KEYS: Final = re.compile(r"\b(?:(sk-ant-|sk-|fp_|gh[opusr]_|github_pat_)[A-Za-z0-9_\-]{6,}|(AKIA|ASIA)[A-Z0-9]{12,})")
 BOTS: Final = re.compile(r"\b((?:bot)?\d{3,}:)[A-Za-z0-9_\-]{15,}")
 """Tokens of Telegram's bots, which stand in the addresses of its calls."""
 LEVELS: Final = {
@@ -30,7 +30,7 @@ The newest hash of the audit log is always written. Libraries that log every con
 
 def redact(text: str) -> str:
     """The text without what looks like a secret."""
-    return BOTS.sub(r"\1***", KEYS.sub(r"\1***", SECRET.sub(r"\1***", text)))
+    return BOTS.sub(r"\1***", KEYS.sub(r"\1\2***", SECRET.sub(r"\1***", text)))
 
 
 class LineFormatter(logging.Formatter):

@@ -11,7 +11,7 @@ from footplate.host.lines import Block, Oversize
 
 MOST = 8.0
 """Four times the lines may take this many times as long; a cost that grows with the block takes sixteen times."""
-ROUNDS = 10
+ROUNDS = 3
 
 
 def keep_all(block: Block) -> RpcLines:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import msgspec
 import pytest
@@ -127,6 +128,94 @@ def test_a_secret_among_lines_of_stderr_is_hidden_and_its_neighbours_stay(line: 
     assert hide_secrets(errors).lines == around % hidden
 
 
+@pytest.mark.parametrize(
+    ("line", "hidden"),
+    [
+        ("Cookie: a=1; sid=S1", "Cookie: ***"),
+        ("set-cookie: x=1; sid=S1", "set-cookie: ***"),
+        ('Authorization: Digest username="a", response="S1"', "Authorization: ***"),
+        ("Authorization: AWS4-HMAC-SHA256 Credential=S1, Signature=S1", "Authorization: ***"),
+        ("Authorization=Bearer S1", "Authorization=***"),
+        ("'Authorization': 'Bearer S1', 'a': 1", "'Authorization': '***', 'a': 1"),
+        ("{ cookie: 'a=1; sid=S1', a: 1 }", "{ cookie: '***', a: 1 }"),
+        ("{b'Authorization': b'Bearer S1'}", "{b'Authorization': '***'}"),
+        ('{"headers":{"Authorization":"Bearer S1"},"a":1}', '{"headers":{"Authorization":"***"},"a":1}'),
+        (r"{\"apiKey\":\"S1\",\"a\":1}", r"{\"apiKey\":\"***\",\"a\":1}"),
+        (r'{"password":"S1\"S1","a":1}', '{"password":"***","a":1}'),
+        (r"{\"password\":\"S1\\\"S1\",\"a\":1}", r"{\"password\":\"***\",\"a\":1}"),
+        ('{"password":"hunter S1"}', '{"password":"***"}'),
+        ('"aws_secret_access_key": "S1"', '"aws_secret_access_key": "***"'),
+        ("AWS_SECRET_ACCESS_KEY=S1 a=1", "AWS_SECRET_ACCESS_KEY=*** a=1"),
+        ("MY_TOKEN: S1", "MY_TOKEN: ***"),
+        ("GH_TOKEN=S1", "GH_TOKEN=***"),
+        ("GITHUB_PAT=S1", "GITHUB_PAT=***"),
+        ("DB_PASSWORD: S1", "DB_PASSWORD: ***"),
+        ("PGPASSWORD=S1", "PGPASSWORD=***"),
+        ("client_secret: S1", "client_secret: ***"),
+        ("x-goog-api-key: S1", "x-goog-api-key: ***"),
+        ("api_keys: ['S1', 'S1'], a: 1", "api_keys: ***], a: 1"),
+        ('{"token":{"v":"S1"},"a":1}', '{"token":***},"a":1}'),
+        ("mcp --api-key S1 --verbose", "mcp --api-key *** --verbose"),
+        ('mcp --github-token "S1 S1" -v', 'mcp --github-token "***" -v'),
+        ("sent Bearer S1S1.S1-S1_S1", "sent Bearer ***"),
+        ("github_pat_11ABCDEFGS1", "github_pat_***"),
+        ("ghp_S1S1S1S1", "ghp_***"),
+        ("AKIAIOSFODNN7EXAMS1E", "AKIA***"),
+        ("https://ghp_S1S1S1S1@github.com/x", "https://ghp_***@github.com/x"),
+        ("redis://:S1@host/0", "redis://***@host/0"),
+        ("GET /x?token=S1&limit=5&sig=a", "GET /x?token=***&limit=5&sig=a"),
+    ],
+)
+def test_a_secret_is_hidden_in_every_notation(line: str, hidden: str) -> None:
+    assert hide_secrets(RawLines("err", 1.0, 1, f"{line}\n".encode())).lines.decode() == f"{hidden}\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "tokens: 12 in, 40 out",
+        '{"max_tokens": 5, "total_tokens": 12, "token_count": 3}',
+        "--max-tokens 5 --token-budget 7",
+        "the secretary has the keys: one, two",
+        "cookies are off; no password was given",
+        "tokenizer: fast, keyboard: us, primary key: id",
+        "Bearer authentication is required",
+        "basic understanding of the key points",
+        "path=/a/b compat: yes",
+        "git@github.com and https://host:8080/a@b",
+        "--token --verbose",
+    ],
+)
+def test_ordinary_words_stay(line: str) -> None:
+    assert hide_secrets(RawLines("err", 1.0, 1, f"{line}\n".encode())).lines.decode() == f"{line}\n"
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        *"a-\\\"'",
+        "--a",
+        "token",
+        "token ",
+        'token="',
+        r"token=\"",
+        r"token\\",
+        "--token ",
+        "cookie  ",
+        "://a:",
+        "bearer a",
+    ],
+)
+def test_a_long_line_costs_in_proportion_whatever_it_holds(part: str) -> None:
+    def seconds(size: int) -> float:
+        chunk = RawLines("err", 1.0, 1, b"token" + part.encode() * (size // len(part)) + b"\n")
+        before = time.process_time()
+        hide_secrets(chunk)
+        return time.process_time() - before
+
+    assert any(seconds(64 * 1024) < 8 * max(seconds(16 * 1024), 0.000_5) for _ in range(5))
+
+
 @pytest.mark.parametrize("line", [b"Authorization:", b"password =", b"Authorization: Bearer", b"token", b"no secret"])
 def test_a_line_of_stderr_without_a_value_leaves_the_next_one_alone(line: bytes) -> None:
     for newline in (b"\n", b"\r\n"):
@@ -144,7 +233,13 @@ def test_a_line_of_stderr_without_a_value_leaves_the_next_one_alone(line: bytes)
         ),
         ("out", {"params": {"mcpServers": [{"command": "x", "args": ["--api-key", "S1", "--verbose"]}]}}),
         ("out", {"params": {"mcpServers": [{"command": "x", "args": ["--token=S1"]}]}}),
+        ("out", {"params": {"mcpServers": [{"command": "x", "args": ["-e", "GITHUB_PAT=S1", "--env", "PLAIN=S1"]}]}}),
+        ("out", {"params": {"mcpServers": [{"command": "x", "args": ["--header", "X-Auth: S1", "--env=PLAIN=S1"]}]}}),
         ("out", {"env": {"name": "S1"}}),
+        ("out", {"headers": {"Authorization": ["Bearer S1"]}, "Authorization": ["Bearer S1"]}),
+        ("out", {"apiKeys": ["S1"]}),
+        ("in", {"id": 1, "result": {"accessToken": {"v": "S1"}}}),
+        ("in", {"id": 1, "result": {"tokens": {"access": "S1", "refresh": ["S1"]}}}),
         ("in", {"id": 1, "method": "terminal/create", "params": {"env": [{"name": "A", "value": "S1"}]}}),
     ],
 )
@@ -152,6 +247,16 @@ def test_secrets_of_servers_and_terminals_are_hidden_under_any_name(direction: D
     (hidden,) = stored(direction, line)
     assert "S1" not in json.dumps(hidden)
     assert "***" in json.dumps(hidden)
+
+
+def test_what_is_counted_under_a_name_of_secrets_stays() -> None:
+    counts = {"id": 1, "result": {"tokens": {"input": 5, "output": 7}, "max_tokens": 5, "token": None, "secret": True}}
+    assert stored("in", counts) == [counts]
+
+
+def test_arguments_that_are_no_secrets_stay() -> None:
+    server = {"command": "x", "args": ["-e", "console.log(1)", "-e", "NAME", "--header", "--port=1"]}
+    assert stored("out", server) == [server]
 
 
 def test_json_on_stderr_loses_its_keys() -> None:

@@ -23,6 +23,8 @@ TOKEN = "123456:AAE-abcdefghijklmnopqrstuvwxyz_0123"
         (f"the token {TOKEN} is wrong", "the token 123456:*** is wrong"),
         ("GET /x?access_token=abc&y=1", "GET /x?access_token=***&y=1"),
         ("key sk-ant-api03-abcdef123", "key sk-ant-***"),
+        ("push with ghp_abcDEF123456 or github_pat_11ABC_def", "push with ghp_*** or github_pat_***"),
+        ("AKIAIOSFODNN7EXAMPLE", "AKIA***"),
         ("at 12:30 it took 1500:20 steps", "at 12:30 it took 1500:20 steps"),
     ],
 )
