@@ -341,6 +341,38 @@ def test_the_log_is_read_beside_a_server_and_names_its_hash_in_the_service_log(d
     assert audit(data, "verify").returncode == 0
 
 
+ALLOW = '[[rules]]\ntool = "Bash"\ndecision = "allow"\n'
+
+
+def test_a_changed_rule_is_recorded_by_name_before_its_first_verdict_also_when_no_service_ran(data: Path) -> None:
+    home = data.parent / "home"
+    settings = home / ".config" / "footplate" / "footplate.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text("[runtime]\nprewarm = 0\n")
+    with running_server(data.parent) as server:
+        with settings.open("a") as file:
+            file.write(ALLOW)
+        session = footplate(data, "sessions", "open", "--engine", "mock").stdout.strip()
+        footplate(data, "sessions", "prompt", session, "permission", "--wait")
+        server.stop()
+    settings.write_text("[runtime]\nprewarm = 0\n" + ALLOW.replace("allow", "deny"))
+    with running_server(data.parent):
+        listed = audit(data, "list", "--act", "settings.change", "--act", "answer", "--json")
+    first, changed, answer, later = [entry["record"] for entry in json.loads(listed.stdout)["records"]]
+    assert [each["act"] for each in (first, changed, answer, later)] == [
+        "settings.change",
+        "settings.change",
+        "answer",
+        "settings.change",
+    ]
+    assert first["detail"]["keys"] == ["runtime.prewarm"]
+    for record, before, after in ((changed, [], ["allow"]), (later, ["allow"], ["deny"])):
+        assert record["detail"]["keys"] == ["rules"]
+        assert [rule["decision"] for rule in record["detail"]["rules_before"]] == before
+        assert [rule["decision"] for rule in record["detail"]["rules"]] == after
+    assert answer["surface"] == "policy"
+
+
 def test_commands_that_change_the_store_and_sessions_that_expire_are_in_the_log(data: Path) -> None:
     session = footplate(data, "sessions", "open", "--engine", "mock", "--title", "old work").stdout.strip()
     file = data.parent / "session.jsonl"

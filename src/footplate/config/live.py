@@ -21,8 +21,8 @@ class LiveSettings:
         self._environ = environ
         self._path = settings_file(environ)
         self._stamp = self._look()
-        self.on_change: Callable[[Settings, Settings], None] | None = None
-        """Called with the settings before and after a change, once they are in force."""
+        self.on_change: Callable[[], None] | None = None
+        """Called once settings are in force that were read again."""
 
     @property
     def now(self) -> Settings:
@@ -30,13 +30,13 @@ class LiveSettings:
         stamp = self._look()
         if stamp != self._stamp:
             self._stamp = stamp
-            before = self._settings
             try:
                 self._settings = load_settings(self._environ)
             except ConfigError as problem:
                 log.warning("the settings of before stay in force: %s", problem)
-            if self.on_change is not None and self._settings != before:
-                self.on_change(before, self._settings)
+            else:
+                if self.on_change is not None:
+                    self.on_change()
         return self._settings
 
     def _look(self) -> Stamp | None:

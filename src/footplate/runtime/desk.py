@@ -57,11 +57,12 @@ class Desk:
         """
         if await self._resumption.opened(event):
             return
-        services, view = self._conductor.services, self._conductor.log.outline()
+        operator = await self._conductor.services.recorded_rules()
+        view = self._conductor.log.outline()
         found = self._book.find(view, event.request.id)
         if found is None or found.state != "open":
             return  # the same batch has withdrawn it
-        verdict = decide(event.request, mode=view.mode, operator=services.rules, session=view.rules)
+        verdict = decide(event.request, mode=view.mode, operator=operator, session=view.rules)
         if verdict is not None and self._conductor.agent is not None:
             try:
                 await self.answer(event.request.id, verdict.answer, Principal(by=verdict.by, surface=POLICY))

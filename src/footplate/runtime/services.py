@@ -60,6 +60,7 @@ class Services:
         self.environ = environ
         self._rules = rules
         self._live = LiveSettings(settings, environ)
+        self._settings_recorded: Callable[[], Awaitable[None]] | None = None
         self.data = data
         self.locks = data / "locks"
         self.audit = Audit(store.audit, self.surroundings)
@@ -101,14 +102,24 @@ class Services:
         """What the operator decided, as the file has it now: for what may change while sessions run."""
         return self._live.now
 
-    def on_settings_change(self, listener: Callable[[Settings, Settings], None] | None) -> None:
-        """Have this called with the settings before and after each change of their file; None: nothing any more."""
+    def on_settings_change(
+        self, listener: Callable[[], None] | None, recorded: Callable[[], Awaitable[None]] | None = None
+    ) -> None:
+        """Have this called when the settings were read again; `recorded` waits until a change is in the audit log."""
         self._live.on_change = listener
+        self._settings_recorded = recorded
 
     @property
     def rules(self) -> tuple[Rule, ...]:
         """The operator's rules as they are now."""
         return self._rules or self.live.rules
 
+    async def recorded_rules(self) -> tuple[Rule, ...]:
+        """The operator's rules as they are now, for a verdict: a change of them is in the audit log before it."""
+        rules = self.rules
+        if self._settings_recorded is not None:
+            await self._settings_recorded()
+        return rules
+
     async def _judge(self, given: msgspec.Raw) -> msgspec.Raw:
-        return judge(given, self.rules)
+        return judge(given, await self.recorded_rules())

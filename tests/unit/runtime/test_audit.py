@@ -7,6 +7,7 @@ import hashlib
 import logging
 import threading
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -22,7 +23,8 @@ from footplate.runtime import audit_head
 from footplate.runtime.access import OPEN, Access, Grant, TokenRequest
 from footplate.runtime.audit import DAY_S, Audit, Principal
 from footplate.runtime.audit_head import HEAD_FILE, keep_head, read_heads, write_head
-from footplate.runtime.audit_settings import audit_settings, changed_keys
+from footplate.runtime.audit_settings import FileState, audit_settings, describe_change, hash_keys
+from footplate.runtime.guard import GUARD
 from footplate.runtime.logins import FAILED_S, Logins
 from footplate.runtime.services import Services
 from footplate.runtime.surroundings import Surroundings
@@ -431,7 +433,8 @@ async def test_failed_logins_of_an_address_are_counted_and_not_each_recorded(mac
 def test_the_names_of_changed_settings_are_found() -> None:
     before = {"runtime": {"idle_s": 600, "prewarm": 0}, "engines": {"claude": {"env": {"KEY": "secret"}}}, "rules": []}
     after = {"runtime": {"idle_s": 60, "prewarm": 0}, "engines": {"claude": {"env": {"KEY": "other"}}}, "rules": [1]}
-    assert changed_keys(before, after) == ["engines.claude.env.KEY", "rules", "runtime.idle_s"]
+    detail = describe_change(FileState(keys=dict(hash_keys(before))), FileState(keys=dict(hash_keys(after))))
+    assert detail["keys"] == ["engines.claude.env.KEY", "rules", "runtime.idle_s"]
 
 
 async def test_changes_of_the_settings_are_recorded_by_name_and_rules_whole(tmp_path: Path) -> None:
@@ -455,6 +458,43 @@ async def test_changes_of_the_settings_are_recorded_by_name_and_rules_whole(tmp_
     assert "secret" not in str(records)
     first, second, third = (record["detail"] for record in records)
     assert second["sha256_before"] == first["sha256"] != second["sha256"] == third["sha256_before"]
-    assert {"rules", "telegram.bot_token"} <= set(third["keys"])
-    assert third["rules"][0]["tool"] == "Bash"
+    assert [each["keys"] for each in (first, second)] == [["telegram.bot_token"]] * 2
+    assert third["keys"] == ["rules", "telegram.bot_token"]
+    assert (third["rules_before"], third["rules"][0]["tool"]) == ([], "Bash")
     assert records[0]["by"] == file.owner()
+    (kept,) = (await store.documents("audit-settings").list()).items
+    assert b"secret" not in kept.body
+
+
+@pytest.mark.parametrize("ask", ["request", "hook"])
+async def test_a_changed_rule_is_recorded_before_a_verdict_asks_for_it(tmp_path: Path, ask: str) -> None:
+    store, file = MemoryStore(), tmp_path / "footplate.toml"
+    environ = {"HOME": str(tmp_path), "FOOTPLATE_CONFIG": str(file)}
+    services = Services(store, None, settings=Settings(), environ=environ, data=tmp_path)  # type: ignore[arg-type]
+    async with audit_settings(services):
+        file.write_text('[[rules]]\ntool = "Bash"\ndecision = "deny"\n')
+        if ask == "request":
+            assert [rule.decision for rule in await services.recorded_rules()] == ["deny"]
+        else:
+            assert b'"deny"' in bytes(await services.hooks[GUARD](msgspec.Raw(b'{"tool_name":"Bash"}')))
+        (record,) = [msgspec.json.decode(row.body) for row in await store.audit.read()]
+    assert (record["act"], record["detail"]["keys"]) == ("settings.change", ["rules"])
+
+
+async def test_what_an_earlier_version_kept_of_the_settings_is_compared_by_its_hash(tmp_path: Path) -> None:
+    store, file = MemoryStore(), tmp_path / "footplate.toml"
+    environ = {"HOME": str(tmp_path), "FOOTPLATE_CONFIG": str(file)}
+    file.write_text(rules := '[[rules]]\ntool = "Bash"\ndecision = "allow"\n')
+
+    async def start() -> list[dict[str, Any]]:
+        services = Services(store, None, settings=Settings(), environ=environ, data=tmp_path)  # type: ignore[arg-type]
+        async with audit_settings(services):
+            return [msgspec.json.decode(row.body)["detail"] for row in await store.audit.read()]
+
+    await store.documents("audit-settings").put("file", hashlib.sha256(rules.encode()).hexdigest().encode())
+    assert await start() == []
+    file.write_text(f"{rules}[runtime]\nidle_s = 60\n")
+    (detail,) = await start()
+    assert (detail["keys"], "rules" in detail) == (["runtime.idle_s"], False)
+    await store.documents("audit-settings").put("file", b"0" * 64)
+    assert [rule["tool"] for rule in (await start())[-1]["rules"]] == ["Bash"]
