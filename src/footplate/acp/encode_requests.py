@@ -29,6 +29,7 @@ from footplate.acp.schema.asking import (
 from footplate.acp.wire import Wire
 from footplate.events.ids import SessionId
 from footplate.events.requests import Allow, Answer, Choose, Decline, Deny, OptionKind, Reply, Request
+from footplate.events.rules import session_meaning
 from footplate.events.tools import Question
 from footplate.events.visible import show_hidden, show_line
 
@@ -149,11 +150,10 @@ def _options(request: Request) -> tuple[PermissionOption, ...]:
         for option in request.options
         if option.kind in KINDS
     ]
-    if request.kind == "permission" and not any(option.kind == "allow_always" for option in options):
-        what = show_line(request.tool) or "this"
-        always = PermissionOption(
-            option_id=SESSION_RULE, name=f"Allow {what} like this for the session", kind="allow_always"
-        )
+    what = session_meaning(request)
+    if what and not any(option.kind == "allow_always" for option in options):
+        name = f"Allow for this session: {show_line(what)}"
+        always = PermissionOption(option_id=SESSION_RULE, name=name, kind="allow_always")
         place = next((at for at, option in enumerate(options) if option.kind.startswith("reject")), len(options))
         options.insert(place, always)
     return tuple(options)

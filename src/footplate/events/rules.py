@@ -11,6 +11,9 @@ from footplate.events.requests import Allow, Answer, Choose, Deny, Destination, 
 KEPT_BY_FOLDER: tuple[Destination, ...] = ("local", "project")
 """Places whose rules an engine may not read in a folder that nobody has trusted: they are taken for the session too."""
 
+EXACTLY = "exactly this call"
+"""What a session allows where the engine proposes no rule and has no option for it."""
+
 
 class SessionRule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One thing that is allowed until the session ends or somebody takes it back.
@@ -64,6 +67,22 @@ def lasting_option(request: Request) -> RequestOption | None:
     if request.kind != "permission" or request.suggestions:
         return None
     return next((option for option in request.options if option.kind == "allow_always"), None)
+
+
+def session_meaning(request: Request) -> str:
+    """What "allow for this session" allows beyond the one call; empty where the agent has no option to allow it.
+
+    The page's twin is in `web/src/ui/requests/answer_words.ts`; `tests/fixtures/events/lasting.json` has the cases.
+    """
+    if request.kind != "permission":
+        return ""
+    if request.suggestions:
+        return request.suggestions[0].allows or request.suggestions[0].label
+    session = next((option for option in request.options if option.kind == "allow_session"), None)
+    if session is not None:
+        return session.label
+    once = not request.options or any(option.kind == "allow_once" for option in request.options)
+    return EXACTLY if once else ""
 
 
 def held_for_session(request: Request, answer: Answer) -> Suggestion | None:

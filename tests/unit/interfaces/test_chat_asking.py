@@ -260,6 +260,7 @@ def test_a_change_of_a_file_is_shown_as_a_diff() -> None:
         (" one", ""),
         ("-two", "failed"),
         ("+2", "ok"),
+        ("s is, for this session only: exactly this call", "dim"),
     ]
 
 
@@ -293,7 +294,7 @@ def test_a_long_input_is_shown_whole_and_its_size_is_told() -> None:
         input=msgspec.Raw(msgspec.json.encode({"file_path": "a.txt", "content": text})),
         detail=FileChangeDetail(changes=(FileChange(path="a.txt", new_text=text),)),
     )
-    _, head, *lines, size = [line.text for line in request_lines(asked)]
+    _, head, *lines, size, _ = [line.text for line in request_lines(asked)]
     assert (head, size) == ("update a.txt +5,000 \u22120", "5,000 lines, 49 KB")
     assert lines == [f"+{line}" for line in text.splitlines()]
 
@@ -339,4 +340,4 @@ def test_a_command_is_shown_also_where_the_title_is_the_words_of_the_model() -> 
         input=msgspec.Raw(b'{"command":"touch x && echo gone"}'),
         detail=CommandDetail(command="touch x && echo gone"),
     )
-    assert [line.text for line in request_lines(asked)][1:] == ["command: touch x && echo gone"]
+    assert [line.text for line in request_lines(asked)][1:-1] == ["command: touch x && echo gone"]

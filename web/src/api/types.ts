@@ -189,6 +189,7 @@ export interface AuditPage {
   readonly head: AuditHead;
   readonly noted: readonly AuditHead[];
   readonly damaged: readonly string[];
+  readonly compared: boolean;
 }
 
 /** Records after a number, oldest first, or the newest `tail` of them; only those of a session, an act, a person. */

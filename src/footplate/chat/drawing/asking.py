@@ -17,7 +17,7 @@ from footplate.chat.reading.presses import Sealer
 from footplate.events.content import ImageBlock
 from footplate.events.inputs import InputField, InputParts, split_input
 from footplate.events.requests import Request
-from footplate.events.rules import lasting_option
+from footplate.events.rules import lasting_option, session_meaning
 from footplate.events.tools import Choice, Question
 from footplate.events.view import RequestView
 from footplate.events.visible import show_hidden, show_line
@@ -149,7 +149,8 @@ def _permission(asked: Asked, *, whole: bool) -> Rich:
 
 def _lasting(request: Request) -> list[Rich]:
     """What the buttons that last would allow, in full: a button has little room."""
-    first = [f"For session: {show_line(each.allows or each.label)}" for each in request.suggestions[:1]]
+    session = session_meaning(request)
+    first = [f"For session: {show_line(session)}"] if session else []
     always = [f"Always: {show_line(each.label)}" for each in request.suggestions[:3] if each.destination != "session"]
     option = lasting_option(request)
     always += [f"Always: {show_line(option.label)}"] if option is not None else []
@@ -247,7 +248,7 @@ def _permission_rows(request: Request) -> list[list[tuple[str, str]]]:
     ]
     if lasting_option(request) is not None:
         lasting = [("Always", "a0")]
-    first = [("Allow once", "o"), ("Allow for session", "s")]
+    first = [("Allow once", "o"), *([("Allow for session", "s")] if session_meaning(request) else [])]
     return [first, *([each] for each in lasting), [("Deny", "d"), ("Deny with reason…", "w")]]
 
 

@@ -49,10 +49,10 @@ KINDS: Final[dict[str, OptionKind]] = {
 SCOPES: Final[dict[str, tuple[str, ...]]] = {
     "once": ("allow_once",),
     "exact": ("allow_once",),
-    "session": ("allow_always", "allow_once"),
+    "session": ("allow_once",),
     "always": ("allow_always",),
 }
-"""Which options fit a scope. Where the agent knows no "always", the session itself keeps the rule."""
+"""Which options fit a scope. ACP has no option for a session: the session itself keeps the rule (exactly this call)."""
 
 REJECTIONS: Final = ("reject_once", "reject_always")
 FormValue = str | int | float | bool | tuple[str, ...]

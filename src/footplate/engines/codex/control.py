@@ -49,6 +49,11 @@ LABELS: Final[dict[str, tuple[str, OptionKind]]] = {
 }
 PERSISTS: Final = {FOR_SESSION: "session", AMEND: "always"}
 """How long the leave to call a tool of a server lasts."""
+SESSION_RULES: Final[dict[Wants, str]] = {
+    "command": "the same command",
+    "change": "any change of these files",
+    "permissions": "these permissions",
+}
 USUAL: Final = (ACCEPT, FOR_SESSION, DECLINE, CANCEL)
 Decision = str | msgspec.Raw
 
@@ -89,7 +94,9 @@ def open_request(rpc_id: RpcId, request: RequestId, wants: Wants, asked: Asked, 
             blocked_path=asked.grant_root or "",
             input=_input(asked, command, call),
             detail=_detail(asked, command, call) if wants in KINDS else None,
-            options=tuple(_option(name, _describe_rule(decision)) for name, decision in decisions.items()),
+            options=tuple(
+                _option(name, _describe_lasting(wants, asked, decision)) for name, decision in decisions.items()
+            ),
             questions=questions,
         ),
     )
@@ -148,6 +155,15 @@ def _option(name: str, lasting: str) -> RequestOption:
     """`lasting`: what it allows beyond the one call, as far as Codex says."""
     label, kind = LABELS[name]
     return RequestOption(id=name, label=f"{label}: {lasting}" if lasting else label, kind=kind)
+
+
+def _describe_lasting(wants: Wants, asked: Asked, decision: Decision) -> str:
+    """What a decision allows beyond the one call: for the session, what Codex compares later calls by."""
+    if decision != FOR_SESSION:
+        return _describe_rule(decision)
+    if wants == "command" and asked.network_approval_context is not None:
+        return "any access to this host"
+    return SESSION_RULES.get(wants, "")
 
 
 def _describe_rule(decision: Decision) -> str:

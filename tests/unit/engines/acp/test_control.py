@@ -163,7 +163,7 @@ def test_an_answer_goes_to_the_agent_and_is_applied_when_the_call_goes_on() -> N
     ("answer", "option"),
     [
         (Allow(), "yes"),
-        (Allow(scope="session"), "forever"),
+        (Allow(scope="session"), "yes"),
         (Allow(scope="always"), "forever"),
         (Choose(option="odd"), "odd"),
         (Deny(), "no"),
@@ -380,6 +380,13 @@ def test_without_anybody_to_ask_the_settings_decide_and_nothing_else(options: Op
     assert ended.denials == (() if option == "yes" else (Denial(tool="Bash", call=C1),))
     play.finish()
     assert_clean(play.events)
+
+
+def test_a_session_is_never_allowed_by_an_option_that_lasts() -> None:
+    play = in_turn()
+    ask(play, offered=[{"optionId": "forever", "name": "Always", "kind": "allow_always"}])
+    with pytest.raises(InvalidValue, match="scope"):
+        play.reply(R1, Allow(scope="session"))
 
 
 def test_a_tool_is_never_allowed_for_longer_than_once_by_itself() -> None:

@@ -632,6 +632,23 @@ def test_a_change_of_files_can_be_allowed_for_the_session() -> None:
     assert play.frames[-1]["result"] == {"decision": "acceptForSession"}
 
 
+@pytest.mark.parametrize(
+    ("method", "params", "words"),
+    [
+        (APPROVAL, {"command": "make", "cwd": "/w"}, "the same command"),
+        (APPROVAL, {"command": "curl x", "networkApprovalContext": {"host": "a.test"}}, "any access to this host"),
+        ("item/fileChange/requestApproval", {}, "any change of these files"),
+        ("item/permissions/requestApproval", {"permissions": {"network": {"enabled": True}}}, "these permissions"),
+    ],
+)
+def test_an_option_for_the_session_says_what_codex_compares_later_calls_by(
+    method: str, params: dict[str, object], words: str
+) -> None:
+    opened = asked(Play(), method, **params)
+    labels = {option.kind: option.label for option in opened.request.options}
+    assert labels["allow_session"] == f"Yes, and for this session: {words}"
+
+
 def test_a_request_for_a_change_of_files_carries_the_whole_change() -> None:
     play = Play()
     play.start()

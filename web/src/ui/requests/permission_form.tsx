@@ -8,6 +8,7 @@ import { focusNow } from "../focus";
 import { useRelative } from "../folder";
 import { Icon } from "../icons";
 import { MenuButton, type MenuItem } from "../menu";
+import { sessionMeaning } from "./answer_words";
 import { answer, equalTo, sending } from "./answering";
 import type { Asked } from "./asked";
 import { showHidden, showLine } from "../visible";
@@ -19,6 +20,7 @@ export function PermissionForm({ asked, headed }: { asked: Asked; headed: string
   const [stage, setStage] = useState<"choose" | "edit" | "deny">("choose");
   const [equal, setEqual] = useState(false);
   const same = equalTo(asked);
+  const session = sessionMeaning(asked);
   const busy = sending.value.has(asked.id);
   const blocked = useRelative(asked.blocked_path ?? "");
   const give = (body: AnswerBody): void => void answer(asked, body, equal);
@@ -47,9 +49,9 @@ export function PermissionForm({ asked, headed }: { asked: Asked; headed: string
               {words.same(same.length)}
             </label>
           ) : null}
-          {canLast(asked) && asked.suggestions?.[0] ? (
+          {session ? (
             <p class="hint lasting">
-              {words.session}: {showLine(asked.suggestions[0].allows || asked.suggestions[0].label)}
+              {words.session}: {showLine(session)}
             </p>
           ) : null}
           {ownAlways(asked).map((option) => (
@@ -62,7 +64,7 @@ export function PermissionForm({ asked, headed }: { asked: Asked; headed: string
               <Icon name="check" size={14} />
               {busy ? words.sending : words.once}
             </button>
-            {canLast(asked) ? (
+            {session ? (
               <button type="button" class="button" disabled={busy} onClick={() => give({ behavior: "allow", scope: "session" })}>
                 {words.session}
               </button>
@@ -83,11 +85,6 @@ export function PermissionForm({ asked, headed }: { asked: Asked; headed: string
       ) : null}
     </div>
   );
-}
-
-/** Whether it can be allowed for the session: by a rule that is proposed, by an option, or because it is the engine's way. */
-function canLast(asked: Asked): boolean {
-  return !asked.options?.length || asked.options.some((option) => option.kind === "allow_session" || option.kind === "allow_always" || option.means != null);
 }
 
 /** Whether the agent runs an input that the answer changes; as `takes_changed_input` in src/footplate/events/rules.py. */

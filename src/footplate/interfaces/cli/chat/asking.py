@@ -9,7 +9,7 @@ import msgspec
 
 from footplate.events.inputs import InputParts, split_input
 from footplate.events.requests import Allow, Answer, Decline, Deny, Reply, Request
-from footplate.events.rules import lasting_option, takes_changed_input
+from footplate.events.rules import lasting_option, session_meaning, takes_changed_input
 from footplate.events.tools import Question
 from footplate.events.wording import describe_text_size
 from footplate.interfaces.cli.chat.diff import render_changes
@@ -71,9 +71,8 @@ def request_lines(request: Request, *, indent: int = 0) -> list[Line]:
 def _key_lines(request: Request, indent: int) -> list[Line]:
     """What keys grant beyond the one call."""
     lines = [Line("p allows exactly this for the session", "dim", indent)] if request.plan_prompt else []
-    if request.suggestions:
-        first = request.suggestions[0]
-        lines.append(Line(f"s is, for this session only: {one_line(first.allows or first.label)}", "dim", indent))
+    if session := session_meaning(request):
+        lines.append(Line(f"s is, for this session only: {one_line(session)}", "dim", indent))
     if (option := lasting_option(request)) is not None:
         lines.append(Line(f"a is, for the agent: {one_line(option.label)}", "dim", indent))
     return lines
