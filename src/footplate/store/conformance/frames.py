@@ -113,6 +113,24 @@ class FrameConformance(Scene):
             assert (page.first, page.last) == (71, 100)
             assert await store.last_seq(SESSION) == 100
 
+    async def test_lines_of_a_clock_that_was_ahead_do_not_keep_later_ones(self) -> None:
+        clock = ManualClock()
+        async with self.make_store(clock) as store:
+            await begin(store, 1)
+            for _ in range(3):
+                await store.append_frames(SESSION, [RawLines("in", clock.now + 1e9, 1, b"future\n")])
+            for _ in range(5):
+                await store.append_frames(SESSION, [RawLines("in", clock.now, 1, b"old\n")])
+            clock.now += 1_000
+            policy = RetentionPolicy(frames_age_s=10.0)
+            await store.append_frames(SESSION, [RawLines("in", clock.now, 1, b"new\n")])
+            await store.append_frames(SESSION, [RawLines("in", clock.now + 1e9, 1, b"future\n")])
+            while (await store.retain(policy, 2)).more:
+                pass
+            kept = [(frame.number, frame.raw) for frame in (await store.read_frames(SESSION, FrameQuery())).frames]
+            assert kept[-2:] == [(9, b"new"), (10, b"future")]
+            assert {raw for _, raw in kept[:-2]} <= {b"future"}
+
     async def test_numbers_go_on_after_all_raw_lines_were_removed(self) -> None:
         clock = ManualClock()
         async with self.make_store(clock) as store:

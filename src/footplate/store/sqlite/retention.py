@@ -23,6 +23,8 @@ JOURNALS = 64
 """So many journals are looked at in one step."""
 ROW_BYTES = 4096
 """A row counts once more for each of these bytes: all its pages are put on the list of free pages."""
+LAST = 2**63 - 1
+"""No row has a higher id."""
 PURGED = "session IS NULL AND epoch >= 0"
 """Which logs are being removed; an unfinished import has no session either, and the epoch -1."""
 
@@ -43,6 +45,13 @@ class Block(msgspec.Struct, frozen=True, gc=False):
     def cost(self) -> int:
         """What removing it takes of the budget."""
         return cost_of(self.size)
+
+
+class Dated(msgspec.Struct, frozen=True, gc=False):
+    """How old the blocks of raw lines up to this one are."""
+
+    id: int
+    time: float
 
 
 def cost_of(size: int) -> int:
@@ -134,11 +143,15 @@ class Step:
 
     def _cut_frames(self, policy: RetentionPolicy) -> bool:
         """Remove the oldest raw lines of all sessions. A block goes when its last line is too old."""
-        too_old = self._tx.clock() - (policy.frames_age_s or 0.0)
+        now = self._tx.clock()
+        too_old = now - (policy.frames_age_s or 0.0)
         size = self._frames_size()
+        dated = Dated(0, 0.0)
         blocks: list[Block] = []
         for block in self._blocks("ORDER BY id"):
-            old = policy.frames_age_s is not None and block.time < too_old
+            if block.id > dated.id:
+                dated = Dated(block.id, block.time) if block.time <= now else self._dated_after(block, now)
+            old = policy.frames_age_s is not None and dated.time < too_old
             excess = policy.frames_bytes is not None and size > policy.frames_bytes
             if not (old or excess):
                 break
@@ -146,6 +159,13 @@ class Step:
             size -= block.size
         self._remove_blocks(blocks)
         return self._left > 0
+
+    def _dated_after(self, block: Block, now: float) -> Dated:
+        """The next block that the clock was right for: one from the future is as old as that, and must not stop it."""
+        found = self._tx.connection.execute(
+            "SELECT id, time FROM frame_blocks WHERE id > ? AND time <= ? ORDER BY id LIMIT 1", (block.id, now)
+        ).fetchone()
+        return Dated(*found) if found is not None else Dated(LAST, now)
 
     def _frames_size(self) -> int:
         if self._tx.frames_size is None:
