@@ -63,14 +63,14 @@ def log_frames(session: str, direction: str, lines: bytes) -> None:
         log.debug("frame", extra={"fields": fields})
 
 
-def log_errors(session: str, lines: bytes) -> None:
-    """Log each line of stderr, if the level is enabled."""
+def log_errors(session: str, lines: bytes, *, size: int = 0) -> None:
+    """Log each line of stderr, if the level is enabled; `size` is the length of one line that was cut."""
     if not lines or not log.isEnabledFor(logging.DEBUG):
         return
     all_lines = lines.splitlines()
     for line in all_lines[:STDERR_LINES]:
         text = redact_text(line.decode("utf-8", "replace")[:STDERR_CHARS])
-        log.debug("stderr", extra={"fields": {"session": session, "bytes": len(line), "line": text}})
+        log.debug("stderr", extra={"fields": {"session": session, "bytes": size or len(line), "line": text}})
     if len(all_lines) > STDERR_LINES:
         fields = {"session": session, "lines": len(all_lines) - STDERR_LINES}
         log.debug("stderr: more lines than are logged", extra={"fields": fields})

@@ -7,9 +7,11 @@ is known (`WarmPool`), so lines from before `connect` are kept, up to a limit.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, Protocol
 
+from footplate.host.lines import Block, LineSplitter
+from footplate.runtime.frame_log import log_errors
 from footplate.store.values import Direction
 
 LINE_BYTES: Final = 256 * 1024
@@ -17,6 +19,9 @@ LINE_BYTES: Final = 256 * 1024
 
 EARLY_BYTES: Final = 512 * 1024
 """How much is kept before the session is known."""
+
+SILENCE_S: Final = 1.0
+"""After this time a line of stderr that is not finished is given as it is."""
 
 
 class Sink(Protocol):
@@ -84,6 +89,43 @@ class LineTap:
         else:
             self._early_bytes += len(lines)
             self._early.append((asyncio.get_running_loop().time(), direction, lines, size))
+
+
+class ErrorLines:
+    """stderr of an agent as lines, for the log and for the tap. What waits without a newline is given after a silence:
+    an agent that asks for a password and waits must be seen."""
+
+    def __init__(self, tap: LineTap, session: Callable[[], str]) -> None:
+        self._tap = tap
+        self._session = session
+        self._lines = LineSplitter(ceiling=LINE_BYTES)
+        self._timer: asyncio.TimerHandle | None = None
+
+    def feed(self, chunk: bytes) -> None:
+        """Take what the agent has written."""
+        self._note(self._lines.feed(chunk))
+        self._stop()
+        if not chunk.endswith(b"\n"):
+            self._timer = asyncio.get_running_loop().call_later(SILENCE_S, self.finish)
+
+    def finish(self) -> None:
+        """What came so far is a line."""
+        self._stop()
+        self._note(self._lines.finish())
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = None
+
+    def _note(self, block: Block) -> None:
+        session = self._session()
+        log_errors(session, block.lines)
+        if block.lines:
+            self._tap.record("err", block.lines)
+        for line in block.oversize:
+            log_errors(session, line.head, size=line.size)
+            self._tap.record_cut("err", line.head, line.size)
 
 
 class _Nowhere:

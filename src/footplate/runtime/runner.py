@@ -35,11 +35,11 @@ from footplate.events.commands import Command
 from footplate.events.ids import RequestId
 from footplate.events.model import Event, Notice
 from footplate.events.requests import Answer
-from footplate.host.lines import Block, LineSplitter
+from footplate.host.lines import Block
 from footplate.host.spawner import Spawner
-from footplate.runtime.frame_log import log_errors, log_frames
+from footplate.runtime.frame_log import log_frames
 from footplate.runtime.handlers import Handler, Handlers
-from footplate.runtime.line_tap import LINE_BYTES, LineTap
+from footplate.runtime.line_tap import ErrorLines, LineTap
 from footplate.runtime.surroundings import Bounds
 from footplate.runtime.unstored import Unstored
 from footplate.runtime.wires import CLOSE_WAIT_S, Kept, Wire, open_wire
@@ -99,8 +99,8 @@ class Runner:
         """The session that the raw lines belong to, for the service log."""
         self.lines = LineTap()
         """Gets every raw line of the agent, in both directions and of stderr."""
-        self._errors = LineSplitter(ceiling=LINE_BYTES)
-        wire.listen_errors(self._read_errors)
+        self._errors = ErrorLines(self.lines, lambda: self.session)
+        wire.listen_errors(self._errors.feed)
         self.tap: Callable[[str, bytes], None] | None = None
         """Reads along with the agent's lines."""
         self._outgoing: deque[Outgoing] = deque()
@@ -426,7 +426,7 @@ class Runner:
             self._over = True
             if self._killer is not None:
                 await asyncio.wait((self._killer,))
-            self._note_errors(self._errors.finish())
+            self._errors.finish()
             self.lines.finish()
             await self._stop_writing()
             await self._handlers.close()
@@ -446,17 +446,6 @@ class Runner:
             await self._leave_room()
         while self._held:
             await self._translate_held()
-
-    def _read_errors(self, chunk: bytes) -> None:
-        """Take what the agent writes to stderr."""
-        self._note_errors(self._errors.feed(chunk))
-
-    def _note_errors(self, block: Block) -> None:
-        log_errors(self.session, block.lines)
-        if block.lines:
-            self.lines.record("err", block.lines)
-        for line in block.oversize:
-            self.lines.record_cut("err", line.head, line.size)
 
     async def _stop_writing(self) -> None:
         if not self._writer.done():

@@ -104,6 +104,36 @@ async def test_an_agent_whose_lines_are_not_utf_8_is_logged_and_recorded_and_goe
     assert not [record for record in caplog.records if record.levelno > logging.INFO]
 
 
+async def test_what_a_living_agent_writes_to_stderr_without_a_newline_is_logged_and_recorded(
+    keeper: Keeper, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, logger="footplate.frames")
+    mock = f"{sys.executable} -m footplate mock-agent"
+    agents = {
+        "asks": AcpAgentSettings(command=("bash", "-c", f"printf 'Enter password: ' >&2; exec {mock}")),
+        "floods": AcpAgentSettings(command=("bash", "-c", f"head -c 1000000 /dev/zero | tr '\\0' x >&2; exec {mock}")),
+    }
+
+    def logged(session: SessionId) -> list[tuple[int, str]]:
+        lines = [record.fields for record in caplog.records if record.getMessage() == "stderr"]  # type: ignore[attr-defined]
+        return [(line["bytes"], line["line"]) for line in lines if line["session"] == session]
+
+    async with MemoryStore() as store:
+        services = services_of(store, keeper, tmp_path, Settings(acp_agents=agents))
+        async with Hub.open(services) as hub:
+            asks, floods = [await hub.create(SessionSpec(engine=name, cwd=str(tmp_path))) for name in agents]
+            for session in (asks, floods):
+                await session.wake()
+            async with asyncio.timeout(20):
+                while not (logged(asks.id) and logged(floods.id)):  # noqa: ASYNC110 - records of the log
+                    await asyncio.sleep(0.02)
+            assert (asks.attached, logged(asks.id)) == (True, [(16, "Enter password: ")])
+            assert (floods.attached, logged(floods.id)) == (True, [(1_000_000, "x" * 256)])
+        for session, raw in ((asks, b"Enter password: "), (floods, b"x" * 256)):
+            errors = [frame.raw for frame in await frames_of(store, session.id) if frame.direction == "err"]
+            assert errors == [raw]
+
+
 async def test_a_process_that_was_started_ahead_is_recorded_from_its_beginning(keeper: Keeper, tmp_path: Path) -> None:
     settings = Settings(engines=STDIO, runtime=RuntimeSettings(prewarm=1))
     async with MemoryStore() as store:
