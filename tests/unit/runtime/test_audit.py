@@ -476,7 +476,8 @@ async def test_a_changed_rule_is_recorded_before_a_verdict_asks_for_it(tmp_path:
         if ask == "request":
             assert [rule.decision for rule in await services.recorded_rules()] == ["deny"]
         else:
-            assert b'"deny"' in bytes(await services.hooks[GUARD](msgspec.Raw(b'{"tool_name":"Bash"}')))
+            said = await services.hooks[GUARD](msgspec.Raw(b'{"tool_name":"Bash"}'))
+            assert b'"deny"' in msgspec.json.encode(said)
         (record,) = [msgspec.json.decode(row.body) for row in await store.audit.read()]
     assert (record["act"], record["detail"]["keys"]) == ("settings.change", ["rules"])
 

@@ -23,6 +23,7 @@ from footplate.chat.transport import Transport
 from footplate.config.chat import ChatSettings
 from footplate.config.settings import Settings
 from footplate.events.ids import SessionId
+from footplate.runtime.audit import Principal
 from footplate.runtime.backend import HubBackend
 from footplate.runtime.hub import Hub
 from footplate.runtime.roster import Roster
@@ -85,6 +86,10 @@ class Kit:
         """How long a message may be before its marks, if it needs some."""
         capabilities = self.transport.capabilities
         return capabilities.text_limit - (MARKS_ROOM if needs_marks(capabilities) else 0)
+
+    def principal(self, sender: Actor) -> Principal:
+        """Who acts, as the audit log names a person of the chat."""
+        return Principal(by=sender.name, surface=self.surface, origin=sender.origin)
 
     def page_link(self, session: SessionId) -> str:
         """The address of a session on the page; empty where no setting names one that people outside can reach."""

@@ -92,6 +92,8 @@ class Transfer:
             wanted += attached.name
         folder = await self._folder(ordered)
         body = await self._fetch(attached)
+        if FORCE in words:
+            await self._record_replaced(folder, wanted, ordered)
         kept = await self._put(folder, wanted, body, replace=FORCE in words, rename=False)
         return f"saved `{kept}` ({format_size(len(body))})"
 
@@ -100,12 +102,19 @@ class Transfer:
     async def _fetch(self, attached: Attached) -> bytes:
         limit = self._kit.settings.files.max_in_bytes
         if attached.size > limit:
-            raise InvalidValue("file", attached.name, f"one of at most {limit} bytes")
+            raise InvalidValue("file", attached.name, f"one of at most {format_size(limit)}")
         return await self._kit.transport.fetch(attached.file_id, limit=limit)
 
     async def _put(self, folder: str, path: str, body: bytes, *, replace: bool, rename: bool = True) -> str:
         clean = check_path(path, self._kit.settings.files.deny_globs)
         return await self._kit.services.surroundings.blocking(_write, folder, clean, body, replace, rename)
+
+    async def _record_replaced(self, folder: str, path: str, ordered: Ordered) -> None:
+        """Record, before it is written, that something lies there."""
+        clean, services = check_path(path, self._kit.settings.files.deny_globs), self._kit.services
+        if await services.surroundings.blocking(Files(Grounds.of(folder, (folder,))).is_there, clean):
+            principal = self._kit.principal(ordered.sender)
+            await services.audit.record("file.replace", principal, target=posixpath.join(folder, clean))
 
     async def _folder(self, ordered: Ordered) -> str:
         route = await self._prompter.route(ordered.spot, ordered.said)
@@ -209,5 +218,5 @@ def _read(files: Files, path: str, limit: int) -> bytes:
     finally:
         opened.close()
     if len(body) > limit:
-        raise InvalidValue("file", path, f"one of at most {limit} bytes")
+        raise InvalidValue("file", path, f"one of at most {format_size(limit)}")
     return body

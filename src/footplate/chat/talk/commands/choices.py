@@ -10,7 +10,6 @@ from footplate.chat.talk.kit import Kit
 from footplate.chat.talk.places import Places, Spot
 from footplate.chat.talk.prompts import Prompter
 from footplate.errors import FootplateError, InvalidValue, PermissionDenied
-from footplate.runtime.audit import Principal
 from footplate.runtime.session import Session
 
 CLEAR = ("clear", "reset", "default")
@@ -85,11 +84,13 @@ class Choices:
         await self._check_admin(ordered)
         if value:
             self._kit.roster.check_mode(engine, value)
+        principal, before = self._kit.principal(ordered.sender), (await self._places.own(ordered.spot)).mode
+        if value != before:  # sessions that are opened here begin with it
+            target, detail = f"chat {ordered.spot.key}", {"mode": value, "before": before}
+            await self._kit.services.audit.record("session.mode", principal, target=target, detail=detail)
         await self._places.change(ordered.spot, mode=value)
         session = await self._current(ordered)
         if session is not None and value:
-            sender = ordered.sender
-            principal = Principal(by=sender.name, surface=self._kit.surface, origin=sender.origin)
             await session.set_mode(value, principal)
         return f"permission mode: **{value or 'the default'}**"
 
