@@ -30,7 +30,7 @@ from footplate.acp.wire import Wire
 from footplate.events.ids import SessionId
 from footplate.events.requests import Allow, Answer, Choose, Decline, Deny, OptionKind, Reply, Request
 from footplate.events.rules import session_meaning
-from footplate.events.tools import Question
+from footplate.events.tools import Choice, Question
 from footplate.events.visible import show_hidden, show_line
 
 PERMISSION: Final = "session/request_permission"
@@ -193,15 +193,18 @@ def _field(question: Question, *, alone: bool) -> ElicitationPropertySchema:
     if not question.choices:
         return ElicitationPropertySchema(type="string", title=title, description=words)
     choices = tuple(
-        EnumOption(
-            const=choice.label, title=show_line(choice.label), description=show_hidden(choice.description) or None
-        )
+        EnumOption(const=choice.label, title=show_line(choice.label), description=_about(choice))
         for choice in question.choices
     )
     if question.multiple:
         items = MultiSelectItems(any_of=choices)
         return ElicitationPropertySchema(type="array", title=title, description=words, items=items)
     return ElicitationPropertySchema(type="string", title=title, description=words, one_of=choices)
+
+
+def _about(choice: Choice) -> str | None:
+    """What the agent says of a choice, with the preview that it shows."""
+    return "\n\n".join(show_hidden(text) for text in (choice.description, choice.preview) if text) or None
 
 
 def _take_form(request: Request, response: CreateElicitationResponse) -> Outcome:
@@ -231,8 +234,7 @@ def _questions(session: SessionId, request: Request) -> QuestionRequest:
                 question=question.text,
                 header=question.header or None,
                 options=tuple(
-                    WireChoice(label=choice.label, description=choice.description or None)
-                    for choice in question.choices
+                    WireChoice(label=choice.label, description=_about(choice)) for choice in question.choices
                 ),
                 multi_select=question.multiple,
             )

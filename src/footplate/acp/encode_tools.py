@@ -187,13 +187,14 @@ class ToolEncoder:
     ) -> list[Item]:
         """All that a person must see: clients draw the title and the content, few of them the raw input."""
         if request.kind == "plan":
-            return [_text(show_hidden(request.plan))] if request.plan else []
+            return _asked_plan(request)
         if request.kind == "question":
             texts = (show_hidden(request.description), *map(_asked_question, request.questions))
             return [_text(text) for text in texts if text]
         content = self._preview(shown, detail) if shown else _changes(detail)
         if request.description and not any(item == _text(show_hidden(request.description)) for item in content):
             content.append(_text(show_hidden(request.description)))
+        content += _undrawn(detail)
         told = [_text(show_hidden(request.reason))] if request.reason else []
         told += [_text(RERUN)] if request.rerun else []
         pictures = [_item(block) for block in request.content if isinstance(block, ImageBlock) and block.data]
@@ -294,6 +295,21 @@ def _changes(detail: ToolDetail | None) -> list[Item]:
     """Diffs are exact: clients compare them with files, and mark hidden characters themselves."""
     changes = detail.changes if isinstance(detail, FileChangeDetail) else ()
     return [diff for change in changes for diff in _diffs(change)]
+
+
+def _undrawn(detail: ToolDetail | None) -> list[Item]:
+    """What no diff shows: where a file goes, and a change without its text."""
+    changes = detail.changes if isinstance(detail, FileChangeDetail) else ()
+    moved = [f"move {show_hidden(each.path)} to {show_hidden(each.moved_to)}" for each in changes if each.moved_to]
+    blind = [f"{each.kind} {show_hidden(each.path)}" for each in changes if not each.moved_to and not _diffs(each)]
+    return [_text(text) for text in (*moved, *blind)]
+
+
+def _asked_plan(request: Request) -> list[Item]:
+    """The plan with its file and what it asks to allow: an option grants all of that."""
+    file = [f"in {show_hidden(request.plan_file)}"] if request.plan_file else []
+    prompts = [f"asks to allow: {show_hidden(each)}" for each in request.allowed_prompts]
+    return [_text(text) for text in (show_hidden(request.plan), *file, *prompts) if text]
 
 
 def _inputs(request: Request, title: str) -> list[Item]:
