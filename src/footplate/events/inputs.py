@@ -116,8 +116,10 @@ class _Shown:
 
     def __init__(self, command: str, description: str, changes: tuple[FileChange, ...]) -> None:
         drawn = (text for change in changes for text in _shown(change))
-        texts, kinds = frozenset(filter(None, drawn)), frozenset(str(change.kind) for change in changes)
-        self._named = {
+        none: tuple[None, ...] = (None,) if changes else ()  # a change may have no path and no text of that name
+        texts = frozenset[str | None]((*none, *filter(None, drawn)))
+        kinds = frozenset[str | None](change.kind for change in changes)
+        self._named: dict[str, frozenset[str | None]] = {
             "command": frozenset(filter(None, (command,))),
             "description": frozenset(filter(None, (description,))),
             **dict.fromkeys(ROLES, texts),
@@ -125,8 +127,8 @@ class _Shown:
         }
 
     def has(self, name: str, value: str | None) -> bool:
-        """Whether a field of that name with that value is shown already; no path and no text need not be."""
-        return name in ROLES if value is None else value in self._named.get(name, ())
+        """Whether a field of that name with that value is shown already."""
+        return value in self._named.get(name, ())
 
 
 def _read(request: Request) -> Json:

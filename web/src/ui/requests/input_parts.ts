@@ -15,7 +15,7 @@ export interface InputParts {
 }
 
 /** Texts that are drawn outside of `fields`, by the name that a field must have to be the same. */
-type Shown = ReadonlyMap<string, ReadonlySet<string>>;
+type Shown = ReadonlyMap<string, ReadonlySet<string | null>>;
 
 const WHOLE = "input";
 /** What tools call the path and the texts of a change. */
@@ -70,10 +70,11 @@ function commandOf(detail: Request["detail"] | null, given: unknown): string {
 }
 
 function shownBy(command: string, description: string, changes: readonly FileChange[]): Shown {
-  const drawn = new Set(changes.flatMap(shownOf).filter(Boolean));
-  const kinds = new Set<string>(changes.map((change) => change.kind ?? "update"));
+  const none = changes.length ? [null] : []; // a change may have no path and no text of that name
+  const drawn = new Set<string | null>([...none, ...changes.flatMap(shownOf).filter(Boolean)]);
+  const kinds = new Set<string | null>(changes.map((change) => change.kind ?? "update"));
   const own = [["command", new Set([command].filter(Boolean))], ["description", new Set([description].filter(Boolean))]] as const;
-  return new Map([...own, ...ROLES.map((name) => [name, drawn] as const), ["type", kinds], ["kind", kinds]]);
+  return new Map<string, ReadonlySet<string | null>>([...own, ...ROLES.map((name) => [name, drawn] as const), ["type", kinds], ["kind", kinds]]);
 }
 
 function textsOf(change: FileChange): string[] {
@@ -103,10 +104,9 @@ function fieldsOf(given: unknown, shown: Shown): InputField[] {
     .map(({ name, value }) => ({ name, text: written(value) }));
 }
 
-/** The value of a field without what is shown elsewhere; undefined when nothing remains. No path and no text need not be shown. */
+/** The value of a field without what is shown elsewhere; undefined when nothing remains. */
 function without(name: string, value: unknown, shown: Shown): unknown {
-  if (value === null) return ROLES.includes(name) ? undefined : null;
-  if (typeof value === "string") return shown.get(name)?.has(value) ? undefined : value;
+  if (value === null || typeof value === "string") return shown.get(name)?.has(value) ? undefined : value;
   if (Array.isArray(value)) {
     const kept = value.map((member) => without(name, member, shown));
     return !value.length || kept.some((member) => member !== undefined) ? kept.map((member) => member ?? null) : undefined;
