@@ -75,7 +75,7 @@ async def test_sessions_and_usage_tell_what_there_is(bench: Bench) -> None:
         await bench.bots.until(lambda: bench.me.sees("- turns: 1"))
         assert "context: 1.2k of 200k" in bench.me.find("- turns: 1").text
         await bench.me.write("/sessions")
-        await bench.bots.until(lambda: bench.me.sees("- mock · idle · 1 turns"))
+        await bench.bots.until(lambda: bench.me.sees("- mock · idle · 1 turn · "))
 
 
 async def test_what_is_allowed_for_the_session_is_listed_and_revoked(bench: Bench) -> None:

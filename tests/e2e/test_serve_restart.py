@@ -52,7 +52,7 @@ async def test_a_request_is_answered_at_the_next_server(
         first.process.send_signal(number)
         first.process.wait(60)
     if number == signal.SIGTERM:
-        assert "1 agents at work go on for 2m 00s; `footplate serve` takes them over" in first.output
+        assert "still running for 2m 00s: 1 agent at work; `footplate serve` takes over" in first.output
     with running_server(tmp_path, "--token", TOKEN, "--drain", "30", env=env) as second:
         second.wait_for(lambda lines: any(f"rejoined session {session}" in line for line in lines))
         async with reach(second) as client, stream(client, f"/api/sessions/{session}/events") as events:

@@ -253,6 +253,9 @@ export const texts = {
     applied: "the agent has it",
     notApplied: "on its way to the agent",
     ended: { withdrawn: "withdrawn", unanswered: "unanswered", rejected: "the agent refused the answer" },
+    edited: "edited",
+    asAsked: "As the agent asked for it, before the edits:",
+    changed: "With the edits, it runs with this input:",
     late: (who: string) => `Too late: answered ${who}.`,
     answers: {
       once: "allowed once",

@@ -28,6 +28,7 @@ from footplate.events.content import ContentBlock, TextBlock
 from footplate.events.ids import PromptId, TaskId, ToolCallId
 from footplate.events.model import Event
 from footplate.events.view import SessionView
+from footplate.events.wording import format_count
 
 LIMITS: Final = {"clear": "allowed", "warning": "allowed_warning", "reached": "rejected"}
 SEVERITIES: Final[dict[Level, str]] = {"info": "info", "warning": "warning", "error": "error"}
@@ -126,7 +127,7 @@ class Encoder:
             case m.Parked():
                 return self._notice("warning", event.reason)
             case m.FilesRewound():
-                return self._notice("info", f"{len(event.files)} files were put back")
+                return self._notice("info", f"{format_count(len(event.files), 'file')} put back")
             case m.Notice():
                 return self._notice(event.level, event.text, event.detail)
             case _:

@@ -21,13 +21,13 @@ from footplate.events.content import (
     TerminalBlock,
     TextBlock,
 )
-from footplate.events.requests import Request
+from footplate.events.requests import Allow, Answer, Request
 from footplate.events.tools import CommandDetail, FileChange, FileChangeDetail, Hunk
 from footplate.events.wording import format_size
 
 Json = None | bool | int | msgspec.Raw | str | list["Json"] | dict[str, "Json"]
 READ: Final = msgspec.json.Decoder(float_hook=lambda text: msgspec.Raw(text.encode()))
-"""A number with a fraction or an exponent stays as it is written: it may be none that a float can hold, such as 1e400."""
+"""A number with a fraction or an exponent stays as it is written: a float cannot hold every one, such as 1e400."""
 
 WHOLE: Final = "input"
 """The name of the one field of an input that is no object."""
@@ -76,6 +76,17 @@ def split_input(request: Request) -> InputParts:
         fields = (InputField(WHOLE, _text(request)),)
     shown = tuple(describe_block(block) for block in request.content)
     return InputParts(command=command, changes=changes, fields=fields + shown)
+
+
+def change_request(request: Request, answer: Answer | None) -> Request | None:
+    """What runs in place of the request: the input that the answer gave, or None where it changed nothing.
+
+    The detail of a change of files is that of the input that was asked for, so the new input shows each of its fields.
+    """
+    if not isinstance(answer, Allow) or answer.updated_input is None:
+        return None
+    detail = None if isinstance(request.detail, FileChangeDetail) else request.detail
+    return msgspec.structs.replace(request, title="", input=answer.updated_input, detail=detail, content=())
 
 
 def describe_block(block: ContentBlock) -> InputField:

@@ -20,6 +20,7 @@ import msgspec
 
 from footplate.config.machine import FilesSettings
 from footplate.errors import ArchiveRefused, PathRefused
+from footplate.events.wording import format_size
 
 from .beneath import open_beneath
 from .grounds import FOLDER, Grounds, telling
@@ -171,18 +172,19 @@ class Unpacking:
         limits = self._limits
         if member.sparse and member.size > limits.max_sparse_bytes:
             raise ArchiveRefused(
-                f"{member.name!r} claims {member.size} bytes, most of them holes; max_sparse_bytes in [files] is "
-                f"{limits.max_sparse_bytes}"
+                f"{member.name!r} claims {format_size(member.size)}, most of it holes; more than max_sparse_bytes in "
+                f"[files], which is {format_size(limits.max_sparse_bytes)}"
             )
         if limits.max_file_bytes is not None and member.size > limits.max_file_bytes:
             raise ArchiveRefused(
-                f"{member.name!r} has {member.size} bytes; max_file_bytes in [files] is {limits.max_file_bytes}"
+                f"{member.name!r} has {format_size(member.size)}; more than max_file_bytes in [files], which is "
+                f"{format_size(limits.max_file_bytes)}"
             )
         self._total += member.size
         if limits.max_unpacked_bytes is not None and self._total > limits.max_unpacked_bytes:
             raise ArchiveRefused(
-                f"the archive unpacks to more than {limits.max_unpacked_bytes} bytes, at {member.name!r}; that is "
-                "max_unpacked_bytes in [files]"
+                f"the archive unpacks to more than {format_size(limits.max_unpacked_bytes)}, at {member.name!r}; "
+                "that is max_unpacked_bytes in [files]"
             )
 
     def _end(self, file: NewFile, member: Member) -> None:

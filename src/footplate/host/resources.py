@@ -20,6 +20,7 @@ import msgspec
 from msgspec import Meta
 
 from footplate.config.settings import CommonSettings
+from footplate.events.wording import format_duration
 
 from .table import PAUSE_S, SWEEP_S, Table, kill_exactly, look, marker_of
 
@@ -99,7 +100,8 @@ def excess(limits: ResourceLimits, usage: Usage) -> Excess | None:
     if limits.memory_mb is not None and usage.memory_mb > limits.memory_mb:
         return Excess(name="agent memory", text=f"the agent uses {usage.memory_mb} MB of {limits.memory_mb} MB memory")
     if limits.cpu_s is not None and usage.cpu_s > limits.cpu_s:
-        return Excess(name="agent cpu", text=f"the agent used {usage.cpu_s:.0f} s of {limits.cpu_s} s CPU time")
+        used = format_duration(usage.cpu_s)
+        return Excess(name="agent cpu", text=f"the agent used {used} of {format_duration(limits.cpu_s)} CPU time")
     if limits.processes is not None and usage.processes > limits.processes:
         return Excess(
             name="agent processes", text=f"the agent runs {usage.processes} of at most {limits.processes} processes"

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from footplate.events.wording import format_count, format_size
+
 from .table import PAUSE_S, Sweep, Table, look
 
 NAME_LENGTH: Final = 80
@@ -39,7 +41,8 @@ class Reaped:
         """All of it, one line each; the files together."""
         if not self.files:
             return self.lines
-        return (*self.lines, f"removed {len(self.files)} files that were left over ({self.size} bytes)")
+        files = format_count(len(self.files), "left-over file")
+        return (*self.lines, f"removed {files} ({format_size(self.size)})")
 
 
 @dataclass(frozen=True, slots=True)

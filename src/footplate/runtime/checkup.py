@@ -21,7 +21,7 @@ from footplate.config.settings import Settings, load_settings
 from footplate.engines.catalog import engine_names, make_engine
 from footplate.engines.commands import with_agents
 from footplate.errors import ConfigError, HostError
-from footplate.events.wording import format_duration, format_size
+from footplate.events.wording import format_count, format_duration, format_size
 from footplate.host.keepers import connect
 from footplate.host.messages import KeptAgent, Listed
 from footplate.host.sweep import Record, left_files, read_records
@@ -166,7 +166,7 @@ def _judge_keeper(about: str, listed: Listed, facts: dict[str, object]) -> Findi
         away = format_duration(round(listed.away_s))
         left = format_duration(round(max(0.0, listed.grace_s - listed.away_s)))
         whose = f"no service for {away}, ends its agents in {left}"
-    lines = [f"{about}; {whose}{'; retiring' if listed.retiring else ''}; {len(listed.agents)} agents"]
+    lines = [f"{about}; {whose}{'; retiring' if listed.retiring else ''}; {format_count(len(listed.agents), 'agent')}"]
     lines += [f"  {_agent_line(agent)}" for agent in listed.agents]
     text = "\n".join(lines)
     full = [agent.id for agent in listed.agents if agent.full]
@@ -220,7 +220,8 @@ def _look_for_leftovers(data: Path) -> Finding:
     facts: dict[str, object] = {"pids": pids, "files": [str(path) for path in files], "bytes": size}
     if not pids and not files:
         return Finding(name="leftovers", status="ok", text="nothing was left over", facts=facts)
-    text = f"{len(pids)} processes and {len(files)} files ({format_size(size)}) were left by a keeper that was killed"
+    processes, kept = format_count(len(pids), "process", "processes"), format_count(len(files), "file")
+    text = f"{processes} and {kept} ({format_size(size)}) left by a keeper that was killed"
     advice = "start a service on this data folder: it ends and removes them"
     return Finding(name="leftovers", status="warn", text=text, advice=advice, facts=facts)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 from footplate.errors import SessionFailed
 from footplate.events.ids import SessionId
+from footplate.events.wording import format_duration
 from footplate.runtime.surroundings import Surroundings
 
 MOST: Final = 3
@@ -32,8 +34,9 @@ class Failures:
         recent = self._recent(session)
         if len(recent) >= MOST:
             left = WINDOW_S - (self._monotonic() - recent[0])
-            reason = f"it failed {MOST} times within {WINDOW_S:g} s ({self._reasons[session]})"
-            raise SessionFailed(session, reason, f"it can be read; try again in {left:.0f} s, or restart the service")
+            reason = f"it failed {MOST} times within {format_duration(WINDOW_S)} ({self._reasons[session]})"
+            wait = format_duration(math.ceil(left))
+            raise SessionFailed(session, reason, f"it can be read; try again in {wait}, or restart the service")
 
     def forget_old(self) -> None:
         """Drop what no longer counts."""

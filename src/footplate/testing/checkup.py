@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 
 from footplate.engines.catalog import engine_names
+from footplate.events.wording import format_duration
 from footplate.runtime.agents import Roster
 from footplate.runtime.checkup import Finding, Patient
 from footplate.runtime.checkup_agents import other_version
@@ -32,7 +33,7 @@ async def check_permission(patient: Patient) -> list[Finding]:
     (step,) = (await drill(subject_of(state, None, settings), patient.environ, only=(NAME,))).steps
     who = f"{state.id} {state.version}".strip()
     if step.ok:
-        text = f"{who} asks before it acts, and goes on with the answer ({step.seconds:g} s)"
+        text = f"{who} asks before it acts, and goes on with the answer ({format_duration(step.seconds)})"
         return [Finding(name=NAME, status="ok", text=text)]
     text = f"no permission round trip with {who}: {step.problem}"
     more = f"do not rely on being asked by this version; `footplate agents doctor {state.id}` tells more"

@@ -18,6 +18,7 @@ from footplate.config.settings import Settings, load_settings
 from footplate.engines.commands import with_agents
 from footplate.engines.distribution import Offer
 from footplate.errors import ConfigError, EngineNotFound, FootplateError, RequestError
+from footplate.events.wording import format_count, format_duration
 from footplate.runtime.agents import AgentState, Roster
 from footplate.runtime.examination import Examined, Report, Step
 from footplate.tasks import spawn
@@ -69,13 +70,13 @@ def render(found: Examined) -> str:
     """How it went, for people."""
     lines = [f"{'ok  ' if found.ok else 'FAIL'}  {found.agent} {found.version}".rstrip()]
     for step in found.steps:
-        took = f" ({step.seconds:g} s)" if step.seconds else ""
+        took = f" ({format_duration(step.seconds)})" if step.seconds else ""
         how = f"not tried: {step.skipped}" if step.skipped else "ok" if step.ok else step.problem
         lines.append(f"      {step.name}: {how}{took}")
     lines += [f"      a line that we cannot read: {reason}" for reason in found.unparsed]
     lines += [f"      new: {path}" for path in found.new]
     if found.lines and not found.new:
-        lines.append(f"      nothing new in {found.lines} lines")
+        lines.append(f"      nothing new in {format_count(found.lines, 'line')}")
     return "\n".join(lines)
 
 

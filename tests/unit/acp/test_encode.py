@@ -263,6 +263,12 @@ def test_a_warning_is_a_notice_or_a_thought_and_never_the_answer() -> None:
     assert tell(Encoder(PLAIN), m.Notice(level="info", text="x"), m.Notice(level="debug", text="x")) == []
 
 
+def test_files_that_were_put_back_are_counted_in_words() -> None:
+    for files, words in ((("a",), "'1 file put back'"), (("a", "b"), "'2 files put back'")):
+        (told,) = tell(Encoder(RICH), m.FilesRewound(message=MESSAGE, files=files))
+        assert words in str(told)
+
+
 def test_a_mode_changes_the_option_of_it_too() -> None:
     values = (m.ConfigValue(value="default"), m.ConfigValue(value="plan"))
     options = (m.ConfigOption(id="mode", category="mode", value="default", values=values),)

@@ -380,7 +380,7 @@ async def test_what_a_killed_keeper_left_is_told_line_by_line_with_the_size_of_i
     reaped = await asyncio.to_thread(collect_leftovers, data)
     assert reaped.describe() == (
         f"ended a process that was left over: {child} sleep 300",
-        "removed 2 files that were left over (6 bytes)",
+        "removed 2 left-over files (6 B)",
     )
     assert sorted(path.name for path in (data / "keepers").iterdir()) == ["lock"]
     assert await asyncio.to_thread(collect_leftovers, data) == type(reaped)()

@@ -53,6 +53,8 @@ def test_an_excess_says_how_much_of_what() -> None:
     assert excess(ResourceLimits(memory_mb=512), Usage(memory_mb=700)) == Excess(
         name="agent memory", text="the agent uses 700 MB of 512 MB memory"
     )
+    over = excess(ResourceLimits(cpu_s=3600), Usage(cpu_s=3725.4))
+    assert over == Excess(name="agent cpu", text="the agent used 1h 02m of 1h 00m CPU time")
 
 
 def test_the_scarcest_limit_counts() -> None:

@@ -259,7 +259,7 @@ def test_10_orphan_left(machine: Machine) -> None:
         orphan.kill()
         orphan.wait()
     told = found(result, "warn  leftovers: ")
-    assert "1 processes and 0 files (0 B) were left by a keeper that was killed\n" in told
+    assert "1 process and 0 files (0 B) left by a keeper that was killed\n" in told
     assert "-> start a service on this data folder: it ends and removes them" in told
     assert result.exit_code == 0
 

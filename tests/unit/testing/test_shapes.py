@@ -60,11 +60,11 @@ def test_an_agent_that_was_never_recorded_is_compared_with_what_others_say_in_it
 
 
 def test_a_report_says_what_went_wrong_and_what_is_new() -> None:
-    steps = (Step(name="permission", ok=True, seconds=0.5), Step(name="resume", ok=False, problem="it forgot"))
+    steps = (Step(name="permission", ok=True, seconds=65.25), Step(name="resume", ok=False, problem="it forgot"))
     found = Examined(agent="a", version="1", ok=False, steps=steps, unparsed=("odd",), new=("telepathy",), lines=3)
     assert render(found).splitlines() == [
         "FAIL  a 1",
-        "      permission: ok (0.5 s)",
+        "      permission: ok (1m 05s)",
         "      resume: it forgot",
         "      a line that we cannot read: odd",
         "      new: telepathy",

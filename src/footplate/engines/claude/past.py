@@ -32,6 +32,7 @@ from footplate.events.base import ResumeToken
 from footplate.events.content import text_of
 from footplate.events.ids import EngineSessionId
 from footplate.events.model import EngineAttached, EngineDetached, Event, StopReason, TitleChanged, TurnEnded
+from footplate.events.wording import format_count
 
 ENGINE: Final = "claude"
 FILLER: Final = "No response requested."
@@ -108,7 +109,7 @@ class Past:
         if kinds:
             self._ledger.notice("debug", f"entries of kinds not known here: {kinds}", code="strange_entries")
         if unreadable:
-            text = f"{unreadable} lines of the session's file could not be read"
+            text = f"{format_count(unreadable, 'line')} of the session's file could not be read"
             self._ledger.notice("warning", text, code="unreadable_entries")
         if self._attached:
             self._ledger.out.append(EngineDetached(reason=READ))

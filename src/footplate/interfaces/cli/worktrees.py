@@ -13,7 +13,7 @@ from footplate.config.places import data_folder
 from footplate.errors import LockHeld
 from footplate.events.ids import SessionId
 from footplate.events.model import SessionState
-from footplate.events.wording import format_size
+from footplate.events.wording import format_count, format_size
 from footplate.interfaces.cli.client import SOCKET_NAME as LOCAL_SOCKET
 from footplate.interfaces.cli.client import answers, open_client
 from footplate.interfaces.cli.failing import guarded_run
@@ -129,7 +129,9 @@ def list_command(project: str, days: float, as_json: bool) -> None:
     if not as_json:
         total = sum(tree.size or 0 for tree in found)
         stale = sum(tree.size or 0 for tree in found if tree.stale)
-        click.echo(f"{len(found)} worktrees, {format_size(total)}; stale {format_size(stale)}", err=True)
+        click.echo(
+            f"{format_count(len(found), 'worktree')}, {format_size(total)}; stale {format_size(stale)}", err=True
+        )
 
 
 def _row(tree: Worktree) -> tuple[str, str, str]:

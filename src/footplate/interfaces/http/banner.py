@@ -11,7 +11,7 @@ from typing import Final
 from footplate.config.settings import Settings
 from footplate.engines.catalog import engine_names, make_engine
 from footplate.errors import FootplateError
-from footplate.events.wording import format_duration, format_size
+from footplate.events.wording import format_count, format_duration, format_size
 from footplate.runtime.service import Service
 from footplate.runtime.worktrees import Collected
 from footplate.version import __version__
@@ -79,14 +79,14 @@ def render_found(service: Service, processes: tuple[str, ...] = ()) -> tuple[str
 
 def render_leaving(service: Service, processes: int = 0) -> str:
     """What becomes of the agents, and of processes that clients started, when we stop."""
-    busy = [f"{service.hub.working} agents at work"] if service.hub.working else []
-    busy += [f"{processes} processes"] if processes else []
+    busy = [f"{format_count(service.hub.working, 'agent')} at work"] if service.hub.working else []
+    busy += [format_count(processes, "process", "processes")] if processes else []
     if not busy:
         return "no agent works"
     if not service.leaving:
-        return f"{' and '.join(busy)} are ended"
+        return f"ended: {' and '.join(busy)}"
     grace = service.settings.runtime.reattach_grace_s
-    return f"{' and '.join(busy)} go on for {format_duration(grace)}; `footplate serve` takes them over"
+    return f"still running for {format_duration(grace)}: {' and '.join(busy)}; `footplate serve` takes over"
 
 
 async def find_engines(settings: Settings, environ: Mapping[str, str]) -> tuple[str, ...]:

@@ -272,6 +272,7 @@ def test_a_past_says_what_it_could_not_read(disk: Disk) -> None:
     disk.put(1, prompt("ask"), b"{torn\n", b'{"type":"newest","uuid":"n","parentUuid":"uask"}\n')
     notices = [event for event in read_past(disk.env, session_id(1)) if isinstance(event, m.Notice)]
     assert [notice.code for notice in notices] == ["strange_entries", "unreadable_entries"]
+    assert notices[1].text == "1 line of the session's file could not be read"
 
 
 def test_times_never_run_backwards_and_a_turn_ends_when_its_last_entry_came() -> None:

@@ -1,6 +1,6 @@
 // What a permission is about, in parts that can be drawn; the twin of src/footplate/events/inputs.py, where the rules are.
 import { ExactNumber, writeJson } from "../../api/json";
-import type { ContentBlock, FileChange, Request } from "../../api/types";
+import type { Answer, ContentBlock, FileChange, Request } from "../../api/types";
 import { formatBytes } from "../format";
 
 export interface InputField {
@@ -31,6 +31,13 @@ export function splitInput(request: Pick<Request, "input" | "detail" | "descript
   const changes = request.detail?.kind === "file_change" ? (request.detail.changes ?? []) : [];
   const fields = fieldsOf(given, shownBy(command, request.description ?? "", changes));
   return { command, changes, fields: [...fields, ...(request.content ?? []).map(describeBlock)] };
+}
+
+/** What runs in place of a request: the input that the answer gave; null where it changed nothing. */
+export function changeRequest<T extends Pick<Request, "title" | "input" | "detail" | "content">>(request: T, answer: Answer | null): T | null {
+  if (answer?.type !== "allow" || answer.updated_input == null) return null;
+  const detail = request.detail?.kind === "file_change" ? null : request.detail;
+  return { ...request, title: "", input: answer.updated_input, detail, content: [] };
 }
 
 /** A block of content in words; its picture is drawn beside that. */

@@ -16,7 +16,7 @@ from footplate.chat.talk.prompts import Prompter
 from footplate.errors import InvalidValue
 from footplate.events.base import ResumeToken
 from footplate.events.ids import PromptId, SessionId
-from footplate.events.wording import format_money, format_tokens
+from footplate.events.wording import format_count, format_money, format_tokens
 from footplate.runtime.audit import Principal
 from footplate.runtime.limits import Limits
 from footplate.runtime.session import Session
@@ -82,7 +82,7 @@ class SessionCommands:
         parts = [
             row.engine,
             state,
-            f"{row.turns} turns",
+            format_count(row.turns, "turn"),
             format_money(row.cost_usd),
             shorten(flat(row.title or row.cwd), 60),
         ]
@@ -155,7 +155,7 @@ class SessionCommands:
             sender = ordered.sender
             principal = Principal(by=sender.name, surface=self._kit.surface, origin=sender.origin)
             await session.set_limits(limits, principal)
-        spent = format_money(session.view().usage.cost_usd) or "$0"
+        spent = format_money(session.view().usage.cost_usd or 0)
         return f"budget: **{format_money(limits.cost_usd) or 'none'}**, spent {spent}; at the limit you are asked."
 
     async def _export(self, _command: Command, ordered: Ordered) -> str:

@@ -14,7 +14,7 @@ from footplate.events.content import TextBlock, text_of
 from footplate.events.facts import ContextUsage, FileSuggestions
 from footplate.events.ids import PromptId, SessionId
 from footplate.events.requests import Answer
-from footplate.events.wording import format_money, format_tokens
+from footplate.events.wording import format_count, format_money, format_tokens
 from footplate.interfaces.cli.chat import typed as t
 from footplate.interfaces.cli.chat.asking import Dialogue
 from footplate.interfaces.cli.chat.room import Room
@@ -212,7 +212,7 @@ def session_line(row: SessionRow, *, here: SessionId) -> str:
         row.session,
         row.engine,
         state,
-        f"{row.turns} turns",
+        format_count(row.turns, "turn"),
         format_money(row.cost_usd),
         flat(row.title),
         flat(row.cwd),

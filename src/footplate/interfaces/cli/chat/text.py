@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from footplate.events.wording import format_count
 from footplate.interfaces.cli.lines import paint, visible
 
 Style = Literal["", "ok", "failed", "warning", "note", "running", "dim", "bold"]
@@ -164,4 +165,4 @@ def shorten(lines: list[Line], most: int) -> list[Line]:
     if len(lines) <= most:
         return lines
     left = len(lines) - most + 1
-    return [*lines[: most - 1], Line(f"… {left} more lines", "dim", lines[0].indent)]
+    return [*lines[: most - 1], Line(f"… {format_count(left, 'more line')}", "dim", lines[0].indent)]

@@ -18,7 +18,7 @@ from footplate.events.ids import PromptId, RequestId, ToolCallId
 from footplate.events.model import Envelope, Unknown
 from footplate.events.requests import Request
 from footplate.events.tools import CommandDetail, FileChangeDetail, PlanEntry, ToolDetail, ToolKind
-from footplate.events.wording import describe_answer, format_duration, format_money
+from footplate.events.wording import describe_answer, format_count, format_duration, format_money
 from footplate.interfaces.cli.chat.asking import request_lines
 from footplate.interfaces.cli.chat.diff import MOST_LINES, render_changes
 from footplate.interfaces.cli.chat.notes import note_lines, plan_lines
@@ -286,7 +286,7 @@ class Transcript:
 def _words(content: tuple[ContentBlock, ...]) -> str:
     pictures = sum(block.__struct_config__.tag == "image" for block in content)
     text = text_of(content)
-    return f"{text} [{pictures} images]" if pictures else text
+    return f"{text} [{format_count(pictures, 'image')}]" if pictures else text
 
 
 def _quote(text: str, mark: str) -> list[Line]:
