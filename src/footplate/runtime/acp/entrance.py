@@ -16,7 +16,7 @@ from footplate.acp.wire import Wire
 from footplate.engines.base import Options, Spawn
 from footplate.engines.login import Gateway, LogsIn
 from footplate.runtime.acp.introduction import GATEWAYS, introduce
-from footplate.runtime.acp.providers import reroute, tell_status
+from footplate.runtime.acp.providers import reroute, set_route, tell_status
 from footplate.runtime.acp.room import Reply, Room, read_params
 from footplate.runtime.shell import run_shell
 
@@ -40,7 +40,7 @@ async def initialize(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
     return Reply(answer)
 
 
-async def authenticate(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
+async def authenticate(room: Room, rpc_id: RpcId, envelope: Envelope) -> Reply:
     """Log in by one of the ways that were offered; what was done in a terminal needs no more here."""
     params = read_params(envelope, AuthenticateRequest)
     engine = room.engine
@@ -50,7 +50,7 @@ async def authenticate(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
     if params.method_id in GATEWAYS:
         given = _read_gateway(params)
         gateway = Gateway(base_url=given.base_url, headers=given.headers, protocol=GATEWAYS[params.method_id])
-        room.env, room.gateway = engine.through(gateway), gateway
+        await set_route(room, room.caller(rpc_id), gateway, engine.through(gateway))
     return Reply(AuthenticateResponse(), lambda: tell_status(room))
 
 
@@ -64,18 +64,19 @@ def _read_gateway(params: AuthenticateRequest) -> _GatewayMeta:
     return found
 
 
-async def logout(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
+async def logout(room: Room, rpc_id: RpcId, envelope: Envelope) -> Reply:
     """Leave the gateway, or have the agent's own program log out."""
     engine = room.engine
     if not isinstance(engine, LogsIn):
         raise unknown_method(envelope.method or "")
     if room.env:
-        await reroute(room, None, {})
+        await reroute(room, room.caller(rpc_id), None, {})
         return Reply(LogoutResponse(), lambda: tell_status(room))
     environ = room.services.environ
     home = environ.get("HOME", os.curdir)
     launch = engine.launch(Options(cwd=home), await engine.locate(environ), environ)
     if isinstance(launch, Spawn):
+        await room.services.audit.record("agent.logout", room.caller(rpc_id), target=engine.name)
         command = shlex.join([launch.argv[0], *engine.logout])
         ran = await run_shell(room.services.keeper, command, cwd=home, environ=launch.env)
         if ran.exit_code != 0:

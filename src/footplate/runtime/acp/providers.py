@@ -29,6 +29,8 @@ from footplate.acp.schema.beside import (
 from footplate.engines.base import Described, Options, Spawn
 from footplate.engines.login import Account, Gateway, GatewayProtocol, LoginState, LogsIn
 from footplate.runtime.acp.room import Reply, Room, read_params
+from footplate.runtime.audit import Principal
+from footplate.runtime.fetching import show_address
 from footplate.runtime.programs import run_program
 from footplate.runtime.session import Session
 
@@ -69,7 +71,7 @@ async def list_providers(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
     )
 
 
-async def set_provider(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
+async def set_provider(room: Room, rpc_id: RpcId, envelope: Envelope) -> Reply:
     """Have requests go somewhere else."""
     engine = _routed(room, envelope)
     params = read_params(envelope, SetProviderRequest)
@@ -87,21 +89,34 @@ async def set_provider(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
         region=vertex.region,
     )
     env = engine.through(gateway)
-    await reroute(room, gateway, env)
+    await reroute(room, room.caller(rpc_id), gateway, env)
     return Reply(SetProviderResponse(), lambda: tell_status(room))
 
 
-async def disable_provider(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
+async def disable_provider(room: Room, rpc_id: RpcId, envelope: Envelope) -> Reply:
     """Have requests go the agent's own way again; a provider that there is not is disabled already."""
     _routed(room, envelope)
     if read_params(envelope, DisableProviderRequest).provider_id == MAIN:
-        await reroute(room, None, {})
+        await reroute(room, room.caller(rpc_id), None, {})
     return Reply(DisableProviderResponse(), lambda: tell_status(room))
 
 
-async def reroute(room: Room, gateway: Gateway | None, env: dict[str, str]) -> None:
+async def set_route(room: Room, who: Principal, gateway: Gateway | None, env: dict[str, str]) -> None:
+    """The route of every session that the client opens from now on, recorded with its address alone."""
+    if env != room.env:
+        try:
+            target = show_address(gateway.base_url) if gateway is not None else ""
+        except ValueError as problem:
+            raise invalid_params(f"the address of the gateway is none: {problem}") from problem
+        detail = {"agent": room.engine.name, "protocol": gateway.protocol if gateway is not None else ""}
+        await room.services.audit.record("session.route", who, target=target, detail=detail)
+    room.env, room.gateway = env, gateway
+
+
+async def reroute(room: Room, who: Principal, gateway: Gateway | None, env: dict[str, str]) -> None:
     """The route of every session that the client opens from now on, and of those that it has open."""
-    before, room.env, room.gateway = room.env, env, gateway
+    before = room.env
+    await set_route(room, who, gateway, env)
     if before == env:
         return
     for seat in tuple(room.seats.values()):
