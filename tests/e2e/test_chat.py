@@ -493,6 +493,8 @@ def test_the_real_cli_asks_and_the_keys_answer(real: Callable[..., Terminal], wo
     chat.wait(KEYS)
     chat.type("e")
     chat.wait(f"= allowed with edits by {ME}")
+    chat.wait("command: touch edited; echo ran")
+    chat.wait("✓ touch made; echo ran, as asked; it ran with edits")
     chat.wait("It said: ran")
     chat.wait("ready")
     assert (world.work / "edited").exists()

@@ -45,12 +45,17 @@ async def test_a_permission_is_edited_denied_with_words_and_allowed_by_a_lasting
 ) -> None:
     card = await bash(person, "touch wrong", then="First:")
     await card.get_by_role("button", name="Edit first").click()
-    await card.get_by_role("textbox").fill("touch right")
+    await card.get_by_role("textbox").fill("touch right && echo CHANGED")
     await card.get_by_role("button", name="Allow as changed").click()
-    await person.sees("First:")
+    await person.sees("First: CHANGED")
     assert {each.name for each in world.work.iterdir()} >= {"right"}
     assert not (world.work / "wrong").exists()
     await expect(person.page.locator(".outcome").last).to_contain_text("Allowed with edits")
+    ran = person.page.locator(".card.command").last
+    await expect(ran.locator(".changed-input .command-line")).to_have_text("$ touch right && echo CHANGED")
+    await expect(ran.locator(".as-asked + .card-body .command-line")).to_contain_text("touch wrong")
+    await expect(ran.locator(".card-head")).to_contain_text("edited")
+    await person.picture("edited-answer")
 
     card = await bash(person, "touch refused", then="Second:")
     await card.get_by_role("button", name="Deny…").click()

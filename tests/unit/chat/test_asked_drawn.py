@@ -54,6 +54,17 @@ def test_what_is_cut_says_how_large_it_is_and_where_to_see_it(size: int) -> None
     assert f"+{lines:,} −0" in text
 
 
+@pytest.mark.parametrize("lines", [1, 9000])
+def test_what_runs_with_the_edits_of_an_answer_is_shown_beside_what_was_asked(lines: int) -> None:
+    given = {"command": "touch wrong\n" * lines}
+    request = _asked(given, CommandDetail(command=given["command"]), title="touch wrong", tool="Bash")
+    edited = Allow(updated_input=msgspec.Raw(msgspec.json.encode({"command": "touch right\u202e\n" * lines})))
+    text = _draw(request, state="applied", answer=edited, answered_by="bob")
+    assert "touch wrong" in text
+    size = "1 line, 14 B" if lines == 1 else "9,000 lines, 135 KB"
+    assert f"allowed with edits by bob\n\nIt runs with this input ({size}):\ntouch right⟨U+202E⟩" in text
+
+
 def test_the_page_is_linked_where_its_address_is_known() -> None:
     link = "https://box.test/ui/sessions/01M"
     assert f"see it whole: {link} or `footplate requests show req_1`" in _draw(_write("x\n" * 9000), link)

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from footplate.events.ids import RequestId
-from footplate.events.inputs import InputParts, split_input
-from footplate.events.requests import Request
+from footplate.events.inputs import InputParts, change_request, split_input
+from footplate.events.requests import Allow, Answer, Request
 from footplate.events.wording import describe_text_size
 from tests.page_program import bundle_function, call_page, run_lines
 
@@ -77,6 +77,32 @@ def test_the_page_gives_one_answer_only_to_requests_that_show_the_same(tmp_path:
         True,
         False,
     ]
+
+
+@pytest.mark.parametrize("kind", ["command", "file_change", "mcp"])
+def test_what_runs_with_an_edited_input_is_the_same_on_the_page(tmp_path: Path, kind: str) -> None:
+    details = {
+        "command": {"kind": kind, "command": "touch wrong"},
+        "file_change": {"kind": kind, "changes": [{"path": "/w/a", "new_text": "wrong"}]},
+        "mcp": {"kind": kind, "server": "s", "tool": "t"},
+    }
+    given = {"id": "r", "kind": "permission", "title": "x", "detail": details[kind], "input": {"command": "wrong"}}
+    answer = {"type": "allow", "updated_input": {"path": "/w/a", "content": "right", "command": "touch right"}}
+    changed = change_request(
+        msgspec.json.decode(msgspec.json.encode(given), type=Request),
+        msgspec.json.decode(msgspec.json.encode(answer), type=Answer),
+    )
+    assert changed is not None
+    parts = split_input(changed)
+    told = [*([parts.command] if parts.command else []), *(field.text for field in parts.fields)]
+    assert sorted(told) == ["/w/a", "right", "touch right"]
+    assert parts.changes == ()
+    imported = IMPORTED + 'import { changeRequest } from "../src/ui/requests/input_parts";'
+    program = bundle_function("changed", imported, "parts(changeRequest(...given))", tmp_path)
+    fields = [[field.name, field.text] for field in parts.fields]
+    expected = {"command": parts.command, "changes": 0, "fields": fields, "text": parts.text}
+    assert call_page(program, [[given, answer]]) == [expected]
+    assert change_request(changed, Allow()) is None
 
 
 def test_the_page_sends_an_edited_input_with_the_numbers_as_they_are_written(tmp_path: Path) -> None:

@@ -198,6 +198,25 @@ def test_who_answered_from_where_is_told() -> None:
     assert texts == ["? Bash asks: touch x", "= allowed once by bob from chat pts/2 · touch x"]
 
 
+def test_what_runs_with_the_edits_of_an_answer_is_shown() -> None:
+    call = ToolCallId("c")
+    request = Request(
+        id=RequestId("r"), kind="permission", title="touch wrong", tool="Bash", call=call, input=msgspec.Raw(b"{}")
+    )
+    edited = Allow(updated_input=msgspec.Raw(b'{"command":"touch right\\u202e","timeout":5}'))
+    assert _texts(
+        m.ToolStarted(call=call, name="Bash", kind="command", title="touch wrong"),
+        m.RequestOpened(request=request),
+        m.RequestAnswered(request=request.id, answer=edited, by="bob"),
+        m.ToolEnded(call=call, ok=True, outcome="completed"),
+    )[-4:] == [
+        "= allowed with edits by bob · touch wrong, as asked; it runs:",
+        "  command: touch right⟨U+202E⟩",
+        "  timeout: 5",
+        "✓ touch wrong, as asked; it ran with edits (3s)",
+    ]
+
+
 @pytest.mark.parametrize(
     ("event", "text"),
     [

@@ -15,7 +15,7 @@ from footplate.chat.model import Button, Content, Keyboard
 from footplate.chat.reading.asking import ACCEPT_EDITS, Dialogue, current_question
 from footplate.chat.reading.presses import Sealer
 from footplate.events.content import ImageBlock
-from footplate.events.inputs import InputField, InputParts, split_input
+from footplate.events.inputs import InputField, InputParts, change_request, split_input
 from footplate.events.requests import Request
 from footplate.events.rules import lasting_option, session_meaning
 from footplate.events.tools import Choice, Question
@@ -75,8 +75,9 @@ def draw_request(asked: Asked, sealer: Sealer) -> Content:
     if asked.view.state == "open":
         rich = join("\n\n", (_header(asked), _body(asked), plain(_hint(asked))))
         return Content(text=rich.text, entities=rich.entities, keyboard=_keyboard(asked, sealer))
-    body = _body(msgspec.structs.replace(asked, room=max(asked.room - MOST_ENDING, 0)))
-    rich = join("\n\n", (_header(asked), body, _ending(asked.view)))
+    changed = _changed(asked)
+    body = _body(msgspec.structs.replace(asked, room=max(asked.room - MOST_ENDING - units(changed.text), 0)))
+    rich = join("\n\n", (_header(asked), body, _ending(asked.view), changed))
     return Content(text=rich.text, entities=rich.entities)
 
 
@@ -121,6 +122,17 @@ def _hint(asked: Asked) -> str:
     if asked.view.detached:
         return "The agent is not running now; your answer wakes it."
     return ""
+
+
+def _changed(asked: Asked) -> Rich:
+    """What runs instead of what was asked, where the answer changed it."""
+    changed = change_request(asked.request, asked.view.answer)
+    if changed is None:
+        return plain("")
+    parts = split_input(changed)
+    shown = _input(parts, whole=len(parts.text) <= MOST_ENDING)
+    head = plain(f"It runs with this input ({describe_text_size(parts.text)}):")
+    return trim(join("\n", (head, shown)), MOST_ENDING)
 
 
 def _ending(view: RequestView) -> Rich:

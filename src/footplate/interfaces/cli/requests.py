@@ -8,9 +8,10 @@ from urllib.parse import quote
 import click
 import msgspec
 
+from footplate.events.inputs import change_request, split_input
 from footplate.events.requests import Request
 from footplate.events.wording import describe_answer, describe_answerer, describe_ending
-from footplate.interfaces.cli.chat.asking import request_body
+from footplate.interfaces.cli.chat.asking import input_lines, request_body
 from footplate.interfaces.cli.chat.text import rows_of
 from footplate.interfaces.cli.client import Client, service_options, with_client
 from footplate.interfaces.cli.lines import one_line
@@ -114,6 +115,9 @@ def render_request(info: RequestInfo, *, width: int = 0) -> str:
     lines += [f"  {name}: {one_line(fact)}" for name, fact in facts.items() if fact]
     room = width or screen_width()
     lines += [row for line in request_body(_asked(info), indent=1) for row in rows_of(line, room, color=False)]
+    if (changed := change_request(_asked(info), info.answer)) is not None:
+        lines.append("  with the edits of the answer it runs with this input:")
+        lines += [row for line in input_lines(split_input(changed), 2) for row in rows_of(line, room, color=False)]
     if info.suggestions:
         first = info.suggestions[0]
         lines.append(f"  --allow --scope session  {one_line(first.allows or first.label)}")

@@ -49,6 +49,7 @@ export function ToolCard({ item, live, session, held }: ToolCardProps): JSX.Elem
   const asks = held?.state === "open";
   const [open, setOpen] = useState<boolean | null>(null);
   const shown = asks || (open ?? (OPEN_AT_FIRST.has(item.kind) || item.status === "failed"));
+  const edited = held?.answer?.type === "allow" && held.answer.updated_input != null;
   const running = item.status === "running";
   const title = titleOf(item, useContext(Folder));
   return (
@@ -57,6 +58,7 @@ export function ToolCard({ item, live, session, held }: ToolCardProps): JSX.Elem
         <Icon name={ICONS[item.kind]} />
         <span class="card-kind">{item.kind === "mcp" || item.kind === "other" ? showLine(item.name) : texts.tools.kinds[item.kind]}</span>
         <span class="card-title">{title}</span>
+        {edited ? <span class="hint">{texts.requests.edited}</span> : null}
         <Figures item={item} />
         <span class={`status ${item.status}`}>
           {running && !asks ? <span class="spinner" aria-hidden="true" /> : null}
@@ -65,11 +67,17 @@ export function ToolCard({ item, live, session, held }: ToolCardProps): JSX.Elem
         </span>
         <Icon name={shown ? "up" : "down"} size={12} />
       </button>
+      {edited && shown && !saysWhatRan(item) ? <p class="hint as-asked">{texts.requests.asAsked}</p> : null}
       {shown && !asks ? <ToolBody item={item} live={live} session={session} /> : null}
       {held && asks ? <RequestCard asked={askedOf(held, session.id)} headed={title} modes={session.choices.value.modes} /> : null}
       {held && !asks ? <RequestOutcome held={held} /> : null}
     </section>
   );
+}
+
+/** Whether the detail is that of what ran: engines tell the hunks of a changed file afterwards, and nothing else. */
+function saysWhatRan({ ok, detail }: t.ToolItem): boolean {
+  return ok === true && detail?.kind === "file_change" && (detail.changes ?? []).every((change) => change.hunks?.length);
 }
 
 function titleOf(item: t.ToolItem, folder: string): string {

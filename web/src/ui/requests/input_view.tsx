@@ -14,7 +14,7 @@ const LONG_LINES = 20;
 const LONG_TEXT = 2_000;
 
 interface InputViewProps {
-  asked: Asked;
+  asked: Pick<Asked, "title" | "input" | "detail" | "description" | "content">;
   /** The title that the card of its call shows above it. */
   headed: string | undefined;
 }

@@ -5,10 +5,33 @@ import { texts } from "../../texts";
 import { formatClock, sentence } from "../format";
 import { Icon } from "../icons";
 import { describeAnswer, describeEnding } from "./answer_words";
+import { changeRequest } from "./input_parts";
+import { InputView } from "./input_view";
 
 const words = texts.requests;
 
 export function RequestOutcome({ held }: { held: RequestView }): JSX.Element {
+  return (
+    <>
+      <ChangedInput held={held} />
+      <Verdict held={held} />
+    </>
+  );
+}
+
+/** What runs instead of what was asked, where the answer changed it. */
+function ChangedInput({ held }: { held: RequestView }): JSX.Element | null {
+  const changed = changeRequest(held.request, held.answer);
+  if (!changed) return null;
+  return (
+    <div class="changed-input">
+      <p class="hint">{words.changed}</p>
+      <InputView asked={changed} headed={undefined} />
+    </div>
+  );
+}
+
+function Verdict({ held }: { held: RequestView }): JSX.Element {
   const bad = held.state === "rejected" || held.state === "unanswered" || held.answer?.type === "deny" || held.answer?.type === "decline";
   return (
     <div class="outcome" data-state={held.state} data-bad={bad} role="status">

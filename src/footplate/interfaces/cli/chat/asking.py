@@ -7,18 +7,21 @@ from typing import Final, Literal
 
 import msgspec
 
-from footplate.events.inputs import InputParts, split_input
+from footplate.events.inputs import InputParts, change_request, split_input
 from footplate.events.requests import Allow, Answer, Decline, Deny, Reply, Request
 from footplate.events.rules import lasting_option, session_meaning, takes_changed_input
 from footplate.events.tools import Question
 from footplate.events.wording import describe_text_size
 from footplate.interfaces.cli.chat.diff import render_changes
-from footplate.interfaces.cli.chat.text import Line, visible_lines
+from footplate.interfaces.cli.chat.text import Line, fit, shorten, visible_lines
 from footplate.interfaces.cli.lines import one_line, visible
 
 Stage = Literal["key", "rule", "mode", "refusal", "revision", "words"]
 LONG_INPUT: Final = 30
 """An input of more lines than this ends with its size."""
+MOST_CHANGED: Final = 8
+MOST_COLUMNS: Final = 400
+"""So much of a changed input is shown: lines, and columns of each."""
 PROMPTS: Final[dict[Stage, str]] = {
     "refusal": "words for the agent, or none; Enter denies, Esc goes back",
     "revision": "what should be different? Enter sends, Esc goes back",
@@ -101,7 +104,7 @@ def _permission_lines(request: Request, indent: int) -> list[Line]:
     lines = visible_lines(request.description, "dim", indent=indent) if request.description else []
     lines += [Line(one_line(request.reason), "dim", indent)] if request.reason else []
     lines += [Line(f"outside: {one_line(request.blocked_path)}", "dim", indent)] if request.blocked_path else []
-    lines += _input_lines(split_input(request), indent)
+    lines += input_lines(split_input(request), indent)
     if request.rerun:
         lines.append(Line("this very call was allowed before; whether it ran is not known", "warning", indent))
     if request.plan_prompt:
@@ -121,7 +124,7 @@ def _question(request: Request, number: int, question: Question, indent: int) ->
     return lines
 
 
-def _input_lines(parts: InputParts, indent: int) -> list[Line]:
+def input_lines(parts: InputParts, indent: int) -> list[Line]:
     """The command, the changes and every other field of the input; a long one ends with its size."""
     lines = _field_lines("command", parts.command, indent) if parts.command else []
     lines += render_changes(parts.changes, indent=indent)
@@ -129,6 +132,15 @@ def _input_lines(parts: InputParts, indent: int) -> list[Line]:
     if len(lines) > LONG_INPUT:
         lines.append(Line(describe_text_size(parts.text), "dim", indent))
     return lines
+
+
+def changed_lines(request: Request | None, answer: Answer, *, indent: int = 0) -> list[Line]:
+    """What runs instead of what was asked, in short: the page shows all of it."""
+    changed = change_request(request, answer) if request is not None else None
+    if changed is None:
+        return []
+    lines = shorten(input_lines(split_input(changed), indent), MOST_CHANGED)
+    return [msgspec.structs.replace(line, text=fit(line.text, MOST_COLUMNS)) for line in lines]
 
 
 def _field_lines(name: str, text: str, indent: int) -> list[Line]:

@@ -19,7 +19,7 @@ from footplate.events.model import Envelope, Unknown
 from footplate.events.requests import Request
 from footplate.events.tools import CommandDetail, FileChangeDetail, PlanEntry, ToolDetail, ToolKind
 from footplate.events.wording import describe_answer, format_count, format_duration, format_money
-from footplate.interfaces.cli.chat.asking import request_lines
+from footplate.interfaces.cli.chat.asking import changed_lines, request_lines
 from footplate.interfaces.cli.chat.diff import MOST_LINES, render_changes
 from footplate.interfaces.cli.chat.notes import note_lines, plan_lines
 from footplate.interfaces.cli.chat.text import (
@@ -53,6 +53,8 @@ class _Call(msgspec.Struct):
     began: float
     depth: int
     detail: ToolDetail | None = None
+    changed: bool = False
+    """An answer changed the input: the title is that of what was asked."""
 
 
 class _Stream(msgspec.Struct):
@@ -245,6 +247,7 @@ class Transcript:
         detail = event.detail or call.detail
         took = max(self._now - call.began, 0.0)
         notes = [
+            "as asked; it ran with edits" if call.changed else "",
             "" if event.outcome in ("completed", "failed") else event.outcome,
             flat(event.note),
             f"exit code {detail.exit_code}" if isinstance(detail, CommandDetail) and detail.exit_code else "",
@@ -280,7 +283,11 @@ class Transcript:
         request = self._asked.pop(event.request, None)
         title = one_line(request.title) if request is not None else "the request"
         said = describe_answer(event.answer, request, by=event.by, surface=event.surface)
-        return [Line(f"= {said} · {title}", "bold")]
+        changed = changed_lines(request, event.answer, indent=1)
+        call = self._calls.get(request.call) if request is not None and request.call is not None else None
+        if call is not None:
+            call.changed = bool(changed)
+        return [Line(f"= {said} · {title}{', as asked; it runs:' if changed else ''}", "bold"), *changed]
 
 
 def _words(content: tuple[ContentBlock, ...]) -> str:
