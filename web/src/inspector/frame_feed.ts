@@ -29,6 +29,8 @@ export class FrameFeed {
   private after = 0;
   private before: number | null = null;
   private closed = false;
+  /** The session was deleted, or may not be read: to ask again changes nothing. */
+  private refused = false;
   private timer = 0;
 
   constructor(
@@ -60,9 +62,9 @@ export class FrameFeed {
   }
 
   private async begin(): Promise<void> {
-    const read = await this.attempt(() => this.readOlder(FIRST));
+    await this.attempt(() => this.readOlder(FIRST));
     this.loading.value = false;
-    if (read) this.lookLater();
+    this.lookLater();
   }
 
   private async readOlder(limit: number): Promise<void> {
@@ -76,7 +78,7 @@ export class FrameFeed {
   }
 
   private lookLater(): void {
-    if (this.closed) return;
+    if (this.closed || this.refused) return;
     this.timer = window.setTimeout(() => void this.look(), LOOK_MS);
   }
 
@@ -104,7 +106,7 @@ export class FrameFeed {
     return api.frames(this.session, { ...query, direction: this.direction ? [this.direction] : [], chars: PREVIEW });
   }
 
-  /** Whether it went well; what went wrong is shown, and while the server is away nothing is lost by that. */
+  /** Whether it went well; what went wrong is shown, and nothing is lost by that. */
   private async attempt(read: () => Promise<void>): Promise<boolean> {
     try {
       await read();
@@ -112,9 +114,15 @@ export class FrameFeed {
       return true;
     } catch (problem) {
       if (!this.closed) this.problem.value = wordsOf(problem);
-      return problem instanceof Refusal && problem.status === 0;
+      this.refused = problem instanceof Refusal && isFinal(problem.status);
+      return false;
     }
   }
+}
+
+/** Not when the server is away (0), has a problem of its own (5xx), or wants to be asked later. */
+function isFinal(status: number): boolean {
+  return status >= 400 && status < 500 && status !== 408 && status !== 429;
 }
 
 function row(frame: FrameLine): FrameRow {
