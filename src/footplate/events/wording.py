@@ -12,6 +12,8 @@ Terminal, chat and page use one form for each fact:
 `the agent refused the answer: ...` |
 | money | `$12.30`, `$0.22`; below ten cents four decimals unless two say it all: `$0.0014`, `$0.05` |
 | duration | `0.4s`, `12s`, `1m 05s`, `1h 02m`, `1d 02h`; a clock that ticks counts whole seconds |
+| age | `now` below a minute, `5m`, `3h`, `2d` |
+| share | `40%`, at most `100%` |
 | tokens | `950`, `1.2k`, `12k`, `1.5M` |
 | size | `512 B`, `5.8 KB`, `58 KB`, `1.2 MB`, in thousands |
 | text | `1,321 lines, 58 KB` |
@@ -159,12 +161,16 @@ def format_duration(seconds: float) -> str:
 
 
 def format_age(seconds: float) -> str:
-    """Format how long ago something was: `12s`, `5m`, `3h`, `2d`."""
-    whole = max(0, math.floor(seconds))
+    """Format how long ago something was; a list that is not drawn again each second has no use for seconds."""
     for size, unit in ((86_400, "d"), (3600, "h"), (60, "m")):
-        if whole >= size:
-            return f"{whole // size}{unit}"
-    return f"{whole}s"
+        if seconds >= size:
+            return f"{math.floor(seconds) // size}{unit}"
+    return "now"
+
+
+def format_share(used: int, size: int) -> str:
+    """Format how much of something is used up."""
+    return f"{min(100, (200 * used + size) // (2 * size))}%"
 
 
 def format_tokens(count: int) -> str:

@@ -190,7 +190,8 @@ def _reasons(
         found.append(f"process {process} works in it")
     over = bool(rows) and all(row.state == "closed" for row in rows)
     if not found and not over and not tree.missing and tree.touched_at > since:
-        found.append(f"used {format_age(time.time() - tree.touched_at)} ago")
+        age = format_age(time.time() - tree.touched_at)
+        found.append("used now" if age == "now" else f"used {age} ago")
     return found
 
 

@@ -18,12 +18,16 @@ CASES: dict[str, list[dict[str, Any]]] = json.loads(
     (Path(__file__).parents[2] / "fixtures" / "events" / "wording.json").read_text()
 )
 IMPORTED = """
-import { formatBytes, formatChanges, formatCost, formatSpan, formatTextSize, formatTokens } from "../src/ui/format";
+import {
+  formatAge, formatBytes, formatChanges, formatCost, formatShare, formatSpan, formatTextSize, formatTokens,
+} from "../src/ui/format";
 import { describeAnswer, describeAnswerer, describeEnding } from "../src/ui/requests/answer_words";
 
 const PAGE = {
   money: formatCost,
   duration: formatSpan,
+  age: (seconds) => formatAge(1_800_000_000 - seconds, 1_800_000_000_000),
+  share: ([used, size]) => formatShare(used, size),
   tokens: formatTokens,
   size: formatBytes,
   text_size: formatTextSize,
@@ -45,6 +49,8 @@ def _describe_answer(given: dict[str, Any]) -> str:
 OURS: dict[str, Callable[[Any], str]] = {
     "money": wording.format_money,
     "duration": wording.format_duration,
+    "age": wording.format_age,
+    "share": lambda given: wording.format_share(*given),
     "tokens": wording.format_tokens,
     "size": wording.format_size,
     "text_size": wording.describe_text_size,

@@ -10,6 +10,11 @@ export function formatAge(at: number | null, now: number): string {
   return seconds < 86_400 ? `${Math.floor(seconds / 3600)}h` : `${Math.floor(seconds / 86_400)}d`;
 }
 
+/** How much of something is used up. */
+export function formatShare(used: number, size: number): string {
+  return `${Math.min(100, Math.floor((200 * used + size) / (2 * size)))}%`;
+}
+
 /** How long something took; a clock that ticks passes whole seconds. */
 export function formatSpan(seconds: number): string {
   const tenths = Math.floor(Math.max(seconds, 0) * 10 + 0.5);

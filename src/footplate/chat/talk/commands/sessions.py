@@ -16,7 +16,7 @@ from footplate.chat.talk.prompts import Prompter
 from footplate.errors import InvalidValue
 from footplate.events.base import ResumeToken
 from footplate.events.ids import PromptId, SessionId
-from footplate.events.wording import format_count, format_money, format_tokens
+from footplate.events.wording import format_count, format_money, format_share, format_tokens
 from footplate.runtime.audit import Principal
 from footplate.runtime.limits import Limits
 from footplate.runtime.session import Session
@@ -102,7 +102,7 @@ class SessionCommands:
         tokens = (format_tokens(each) for each in (totals.input_tokens, totals.output_tokens, totals.cache_read_tokens))
         lines.append("- tokens: {} in, {} out, {} cached".format(*tokens))
         if meter.used is not None:
-            share = f" ({100 * meter.used // meter.size} %)" if meter.size else ""
+            share = f" ({format_share(meter.used, meter.size)})" if meter.size else ""
             lines.append(
                 f"- context: {format_tokens(meter.used)} of {format_tokens(meter.size) if meter.size else '?'}{share}"
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from footplate.events.view import Meter, SessionView, ToolItem
-from footplate.events.wording import format_duration, format_money, format_tokens
+from footplate.events.wording import format_duration, format_money, format_share, format_tokens
 from footplate.interfaces.cli.chat.text import fit, flat, width_of
 
 
@@ -42,7 +42,7 @@ def context_words(meter: Meter) -> str:
         return ""
     if not meter.size:
         return f"ctx {format_tokens(meter.used)}"
-    return f"ctx {100 * meter.used // meter.size}% of {format_tokens(meter.size)}"
+    return f"ctx {format_share(meter.used, meter.size)} of {format_tokens(meter.size)}"
 
 
 def status_line(view: SessionView, columns: int, now: float) -> str:
