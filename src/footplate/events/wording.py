@@ -10,7 +10,8 @@ Terminal, chat and page use one form for each fact:
 | who answered | `denied by ada from web: use staging` |
 | end without one | `withdrawn: the turn was interrupted`, `unanswered: nobody answered in time`, \
 `the agent refused the answer: ...` |
-| money | `$12.30`, `$0.22`; below ten cents four decimals unless two say it all: `$0.0014`, `$0.05` |
+| money | `$12.30`, `$0.22`; below ten cents four decimals unless two say it all: `$0.0014`, `$0.05`; \
+`-$0.50` |
 | duration | `0.4s`, `12s`, `1m 05s`, `1h 02m`, `1d 02h`; a clock that ticks counts whole seconds |
 | age | `now` below a minute, `5m`, `3h`, `2d` |
 | share | `40%`, at most `100%` |
@@ -136,9 +137,11 @@ def _describe_choice(answer: Choose, request: Request | None) -> tuple[str, str]
 
 
 def format_money(usd: float | None) -> str:
-    """Format an amount; empty when it is not known."""
-    if usd is None:
+    """Format an amount; empty when it is not known, or not a number."""
+    if usd is None or not math.isfinite(usd):
         return ""
+    if usd <= -0.00005:
+        return f"-{format_money(-usd)}"
     if 0 < usd < 0.00005:
         return "<$0.0001"
     parts = math.floor(usd * 10_000 + 0.5)

@@ -25,6 +25,7 @@ import { describeAnswer, describeAnswerer, describeEnding } from "../src/ui/requ
 
 const PAGE = {
   money: formatCost,
+  odd_money: (words) => formatCost(Number(words)),
   duration: formatSpan,
   age: (seconds) => formatAge(1_800_000_000 - seconds, 1_800_000_000_000),
   share: ([used, size]) => formatShare(used, size),
@@ -48,6 +49,7 @@ def _describe_answer(given: dict[str, Any]) -> str:
 
 OURS: dict[str, Callable[[Any], str]] = {
     "money": wording.format_money,
+    "odd_money": lambda words: wording.format_money(float(words)),
     "duration": wording.format_duration,
     "age": wording.format_age,
     "share": lambda given: wording.format_share(*given),

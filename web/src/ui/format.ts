@@ -26,9 +26,10 @@ export function formatSpan(seconds: number): string {
   return `${whole}s`;
 }
 
-/** An amount of money; empty when it is not known. */
+/** An amount of money; empty when it is not known, or not a number. */
 export function formatCost(usd: number | null | undefined): string {
-  if (usd == null) return "";
+  if (usd == null || !Number.isFinite(usd)) return "";
+  if (usd <= -0.00005) return `-${formatCost(-usd)}`;
   if (usd > 0 && usd < 0.00005) return "<$0.0001";
   const parts = Math.floor(usd * 10_000 + 0.5);
   if (parts < 1000 && parts % 100) return `$0.${padded(parts, 4)}`;
