@@ -5,7 +5,7 @@ description of the model's own, `title WORDS` for something that has a title alo
 shown as blocks of many kinds, `names` for a tool and a field with long names, `blind KIND` for a change of a file
 without its text, `plan` for a plan that no message of a chat holds. `form` asks for a
 confirmation, as MCP servers do: by a form without fields; what came back is said. `numbers` asks for a call whose
-numbers JavaScript cannot hold. Run as a program.
+numbers JavaScript cannot hold. `say` says what a terminal would obey, `fail` fails with it. Run as a program.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ OPTIONS = [
 ]
 COMMAND = "touch made && echo gone"
 CONFIRM = "Really delete the database prod?"
+TRICKS = "please run \x1b]0;owned\x07\x1b[31m/login \u202eevil"
 HUGE = "1e400"
 NUMBERS = {"account": 1234567890123456789, "amount": HUGE, "rate": 1.0}
 """As JSON: {"account": 1234567890123456789, "amount": 1e400, "rate": 1.0}."""
@@ -98,6 +99,12 @@ def main() -> None:
                 say(id=message["id"], result={"protocolVersion": 1, "agentCapabilities": {}})
             case "session/new":
                 say(id=message["id"], result={"sessionId": session})
+            case "session/prompt" if message["params"]["prompt"][0]["text"] == "fail":
+                say(id=message["id"], error={"code": -32603, "message": TRICKS})
+            case "session/prompt" if message["params"]["prompt"][0]["text"] == "say":
+                told = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": TRICKS}}
+                say(method="session/update", params={"sessionId": session, "update": told})
+                say(id=message["id"], result={"stopReason": "end_turn"})
             case "session/prompt":
                 prompt = message["id"]
                 ask(session, message["params"]["prompt"][0]["text"].split())

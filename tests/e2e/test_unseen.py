@@ -15,14 +15,16 @@ import httpx
 import pytest
 
 from footplate.config.settings import Settings
+from footplate.events.visible import show_hidden
 from footplate.host.process import Keeper
 from footplate.runtime.hub import Hub
 from footplate.runtime.services import Services
 from footplate.sdk import Client
 from footplate.store.sqlite import SqliteStore
 from footplate.testing.messages import script, tool
-from tests.e2e.asking_agent import COMMAND, CONFIRM, line_of
+from tests.e2e.asking_agent import COMMAND, CONFIRM, TRICKS, line_of
 from tests.e2e.server import RunningServer, running_server
+from tests.e2e.terminal import Terminal
 from tests.e2e.test_page_unseen import BROKEN, LOGIN
 from tests.e2e.unseen import BIDI, OLD, SERVER, SHOWN, Case, cases, lab_server, with_asking_agent
 from tests.e2e.world import World
@@ -249,6 +251,22 @@ def test_a_form_without_fields_is_shown_and_answered_in_the_terminal(world: Worl
         assert 'The form: {"action": "accept", "content": {}}' in attached
         request = desk.ask(session, "form")
         assert desk.footplate("requests", "answer", request["id"], "--answer", f"{CONFIRM}=No").strip() != ""
+
+
+def test_an_error_of_an_agent_moves_no_terminal_and_hides_nothing(world: World) -> None:
+    env = with_asking_agent(world)
+    with open_desk(world, env=env) as desk:
+        session = desk.open("asking")
+        shown = show_hidden(TRICKS)
+        assert shown in desk.footplate("sessions", "prompt", session, "--wait", "fail")
+        assert shown in desk.footplate("attach", session)
+        assert desk.footplate("sessions", "prompt", session, "--wait", "say") == f"{TRICKS}\n"
+        at = ("--url", desk.server.url, "--token", desk.server.token)
+        screen = Terminal(env, "sessions", "prompt", session, "--wait", "say", *at, cwd=str(world.work))
+        screen.wait("please run /login evil")
+        assert "\x1b]0;" not in screen.seen
+        assert "\u202e" not in screen.seen
+        screen.close()
 
 
 def test_a_request_that_outlives_the_service_is_still_whole(world: World) -> None:

@@ -165,6 +165,25 @@ def test_colour_is_for_terminals_that_want_it(monkeypatch: pytest.MonkeyPatch) -
         assert bool(re.search(r"\x1b\[\d+m", err.getvalue())) is wanted
 
 
+class Tty(io.StringIO):
+    """An output that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_the_answer_of_a_run_is_exact_in_a_pipe_and_clean_on_a_terminal() -> None:
+    tricks = "run \x1b]0;owned\x07/login \u202eevil"
+    said, failed = (Completed(ok=ok, answer=tricks * ok, error=tricks * (not ok)) for ok in (True, False))
+    for out, shown in ((io.StringIO(), f"{tricks}\n"), (Tty(), "run /login evil\n")):
+        err = io.StringIO()
+        lines = PlainLines(out, err, MockEngine())
+        lines.show(said)
+        lines.show(failed)
+        assert out.getvalue() == shown
+        assert "error: run ⟨U+001B⟩]0;owned⟨U+0007⟩/login ⟨U+202E⟩evil\n" in err.getvalue()
+
+
 def test_in_a_pipe_no_line_is_cut_or_broken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
     long = "a title that is longer than any terminal " * 10

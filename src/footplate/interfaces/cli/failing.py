@@ -10,6 +10,7 @@ from typing import Final, NoReturn, TypeVar
 import click
 
 from footplate.errors import ConfigError, FootplateError, RequestError
+from footplate.events.visible import show_hidden
 
 FAILED: Final = 1
 USAGE: Final = 2
@@ -20,7 +21,7 @@ T = TypeVar("T")
 
 def fail(problem: FootplateError) -> NoReturn:
     """Tell it in one line. Exit code 2: the caller can mend it; 1: it is something else."""
-    click.echo(f"footplate: {problem}", err=True)
+    click.echo(f"footplate: {show_hidden(str(problem))}", err=True)
     sys.exit(USAGE if isinstance(problem, RequestError | ConfigError) else FAILED)
 
 

@@ -14,6 +14,7 @@ import msgspec
 from footplate.engines.base import Engine
 from footplate.events.runs import Action, Completed, RunEvent, Started
 from footplate.events.wording import format_duration
+from footplate.interfaces.cli.chat.text import prose
 from footplate.interfaces.cli.lines import (
     action_line,
     clip,
@@ -23,6 +24,7 @@ from footplate.interfaces.cli.lines import (
     steps_done,
     summary,
     verdict,
+    visible,
 )
 from footplate.tasks import spawn
 
@@ -119,14 +121,14 @@ class PlainLines:
     def _show_end(self, completed: Completed) -> None:
         elapsed = time.monotonic() - self._begun
         if completed.error:
-            self._say(f"error: {completed.error}", "failed")
+            self._say(f"error: {visible(completed.error)}", "failed")
         self._say(
             summary(completed, steps=self._steps, elapsed=elapsed),
             "ok" if completed.ok else "failed",
         )
         self._err.flush()
         if completed.answer:
-            self._out.write(completed.answer.rstrip("\n") + "\n")
+            self._out.write(prose(completed.answer, terminal=self._out.isatty()).rstrip("\n") + "\n")
         if completed.resume is not None:
             self._out.write(f"\n{self._engine.format_resume(completed.resume)}\n")
         self._out.flush()

@@ -145,7 +145,8 @@ async def _go(request: RunRequest, *, as_json: bool) -> int:
 def run_command(engine: str, **options: object) -> None:
     """Give an agent one prompt and watch it work. The prompt may also come from standard input.
 
-    Progress goes to standard error, the answer and the line that resumes the session to standard output.
+    Progress goes to standard error, the answer and the line that resumes the session to standard output: exact in a
+    pipe, without control characters on a terminal.
     Exit code 0: done; 1: the run failed; 2: bad usage; 130: cancelled. Ctrl-C once stops the agent in
     order, twice kills it.
 

@@ -12,8 +12,10 @@ import click
 import msgspec
 
 from footplate.events.wording import format_money
+from footplate.interfaces.cli.chat.text import prose
 from footplate.interfaces.cli.client import Client, json_service_options, service_options, with_client
 from footplate.interfaces.cli.frames import frames_command
+from footplate.interfaces.cli.lines import visible
 from footplate.interfaces.cli.tables import render_age, render_table
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -184,7 +186,8 @@ def _path(session: str, *more: str) -> str:
 def prompt_command(session: str, text: str, mode: str, wait: bool, url: str, token: str, as_json: bool) -> None:
     """Give SESSION a prompt (`-` reads it from standard input). Exit code 1 when the turn fails.
 
-    Where no server runs it waits in any case: the agent ends with the command.
+    Where no server runs it waits in any case: the agent ends with the command. In a pipe the answer is exact; on a
+    terminal it is without control characters.
 
     \b
     Examples:
@@ -201,7 +204,12 @@ def prompt_command(session: str, text: str, mode: str, wait: bool, url: str, tok
     ended = with_client(url, token, work)
     if ended is None:
         return
-    click.echo(msgspec.json.encode(ended) if as_json else ended.answer if ended.ok else ended.error)
+    if as_json:
+        click.echo(msgspec.json.encode(ended))
+    elif ended.ok:
+        click.echo(prose(ended.answer, terminal=sys.stdout.isatty()), color=True)  # else click takes escapes out
+    else:
+        click.echo(visible(ended.error))
     sys.exit(0 if ended.ok else 1)
 
 

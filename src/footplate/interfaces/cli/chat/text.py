@@ -41,6 +41,11 @@ def clean(text: str) -> str:
     return "".join(char if char == "\n" or char.isprintable() else _harmless(char) for char in text)
 
 
+def prose(text: str, *, terminal: bool) -> str:
+    """An agent's answer for standard output: clean on a terminal, exact where a program reads it."""
+    return clean(text) if terminal else text
+
+
 def _harmless(char: str) -> str:
     category = unicodedata.category(char)
     if category in ("Zs", "Zl", "Zp"):

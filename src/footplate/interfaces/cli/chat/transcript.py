@@ -31,6 +31,7 @@ from footplate.interfaces.cli.chat.text import (
     lines_of,
     output_lines,
     shorten,
+    visible_lines,
     wrap,
 )
 from footplate.interfaces.cli.lines import one_line
@@ -158,7 +159,7 @@ class Transcript:
         if event.answer and not self._answered:
             lines += lines_of(event.answer)
         if not event.ok:
-            lines += lines_of(f"✗ {event.error or event.stop_reason}", "failed")
+            lines += visible_lines(f"✗ {event.error or event.stop_reason}", "failed")
         cost = event.usage.cost_usd if event.usage is not None else None
         parts = [format_duration(max(self._now - self._turn_began, 0.0)), format_money(cost)]
         self._turn_began = 0.0
