@@ -67,11 +67,15 @@ EXPIRED: Final = {"reason": "retention.closed_sessions_days"}
 
 
 class Principal(msgspec.Struct, frozen=True, kw_only=True):
-    """Who acts: the name of a person or token, the surface, and where it is (an address, a chat, a terminal)."""
+    """Who acts: the name of a person or token, the surface, and where it is (an address, a chat, a terminal).
+
+    `token` is the id of a token that was issued: anybody who may issue one can give it any name.
+    """
 
     by: str = ""
     surface: str = ""
     origin: str = ""
+    token: str = ""
 
 
 TEXTS: Final = 32
@@ -118,6 +122,7 @@ class AuditRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     by: str = ""
     surface: str = ""
     origin: str = ""
+    token: str = ""
     session: str = ""
     target: str = ""
     detail: Detail = {}
@@ -177,6 +182,7 @@ def record_answer(
             by=principal.by,
             surface=principal.surface,
             origin=principal.origin,
+            token=principal.token,
             session=session,
             target=request.id,
             kind=request.kind,
@@ -280,6 +286,7 @@ class Audit:
                 by=principal.by,
                 surface=principal.surface,
                 origin=principal.origin,
+                token=principal.token,
                 session=session,
                 target=target,
                 detail=detail or {},

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import math
+from collections.abc import Iterable
 from typing import Final
 
 from footplate.errors import StoreError
 from footplate.runtime.access import OPEN, Grant
 from footplate.runtime.audit import LOCAL, Audit, Principal
 from footplate.runtime.surroundings import Surroundings
+from footplate.tasks import Tasks
 
 MOST_KNOWN: Final = 10_000
 """With more addresses than this all are forgotten, and recorded once more."""
@@ -20,11 +24,15 @@ log = logging.getLogger(__name__)
 
 
 class _Failures:
-    __slots__ = ("count", "recorded_at")
+    """The failed calls of one address."""
+
+    __slots__ = ("count", "principal", "reason", "recorded_at")
 
     def __init__(self) -> None:
         self.count = 0
-        self.recorded_at: float | None = None
+        self.principal = Principal()
+        self.reason = ""
+        self.recorded_at = -math.inf
 
 
 class Logins:
@@ -35,6 +43,7 @@ class Logins:
         self._surroundings = surroundings
         self._known: set[tuple[str, str]] = set()
         self._failed: dict[str, _Failures] = {}
+        self._tasks = Tasks()
 
     def is_known(self, grant: Grant, origin: str) -> bool:
         """Whether this token was used from this address before. Where no token is asked for there is no login."""
@@ -55,15 +64,43 @@ class Logins:
     async def refuse(self, principal: Principal, reason: str) -> None:
         """Record a call without a valid token."""
         if len(self._failed) >= MOST_KNOWN:
+            await self._write(self._failed.values())
             self._failed.clear()
         failures = self._failed.setdefault(principal.origin, _Failures())
         failures.count += 1
-        now = self._surroundings.monotonic()
-        if failures.recorded_at is not None and now - failures.recorded_at < FAILED_S:
+        failures.principal, failures.reason = principal, reason
+        if self._wait_s(failures) <= 0:
+            await self._write([failures])
+        elif not self._tasks:
+            self._tasks.spawn(self._write_later(), name="audit: failed logins")
+
+    async def close(self) -> None:
+        """Record what is counted and not recorded yet."""
+        await self._tasks.cancel()
+        await self._write(self._failed.values())
+
+    async def _write_later(self) -> None:
+        """Record counts when their minute is over, until there are none."""
+        while waiting := [each for each in self._failed.values() if each.count]:
+            await asyncio.sleep(max(min(map(self._wait_s, waiting)), 0.0))
+            await self._write([each for each in waiting if self._wait_s(each) <= 0])
+
+    def _wait_s(self, failures: _Failures) -> float:
+        return failures.recorded_at + FAILED_S - self._surroundings.monotonic()
+
+    async def _write(self, failed: Iterable[_Failures]) -> None:
+        counted = [(each, each.count) for each in failed if each.count]
+        if not counted:
             return
-        count, failures.count, failures.recorded_at = failures.count, 0, now
+        records: list[bytes] = []
+        for failures, count in counted:
+            failures.count, failures.recorded_at = 0, self._surroundings.monotonic()
+            detail = {"calls": count, "reason": failures.reason}
+            records.append(self._audit.act("login.failed", failures.principal, detail=detail))
         try:
-            await self._audit.record("login.failed", principal, detail={"calls": count, "reason": reason})
+            await self._audit.trail.append(records)
         except StoreError as problem:
-            failures.count += count
-            log.error("failed logins from %s are not in the audit log: %s", principal.origin, problem)  # noqa: TRY400
+            for failures, count in counted:
+                failures.count += count
+            origins = ", ".join(failures.principal.origin for failures, _ in counted)
+            log.error("failed logins from %s are not in the audit log: %s", origins, problem)  # noqa: TRY400

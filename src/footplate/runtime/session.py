@@ -103,10 +103,10 @@ class Session(SessionLife):
         await self._do(self._conductor.continue_queue)
 
     async def answer(
-        self, request: RequestId, answer: Answer, *, by: str, surface: str, origin: str = ""
+        self, request: RequestId, answer: Answer, *, by: str, surface: str, origin: str = "", token: str = ""
     ) -> RequestView:
         """Answer a request. The first answer wins; `AlreadyAnswered` tells the others who was first."""
-        principal = Principal(by=by, surface=surface, origin=origin)
+        principal = Principal(by=by, surface=surface, origin=origin, token=token)
         return await self._do(lambda: self._desk.answer(request, answer, principal))
 
     async def set_mode(self, mode: str, principal: Principal = SERVICE) -> None:
@@ -217,12 +217,14 @@ class Session(SessionLife):
             raise EngineGone(self.spec.engine, "no process runs; it starts with the next prompt")
         return self._parts.conductor.agent
 
-    async def revoke(self, rule: RuleId, *, by: str = "", surface: str = "", origin: str = "") -> None:
+    async def revoke(
+        self, rule: RuleId, *, by: str = "", surface: str = "", origin: str = "", token: str = ""
+    ) -> None:
         """Take back what was allowed for the session, by the id of the rule: the next call is asked already.
 
         An agent that holds the rule and does not let go of it is replaced as soon as no turn runs.
         """
-        principal = Principal(by=by, surface=surface, origin=origin)
+        principal = Principal(by=by, surface=surface, origin=origin, token=token)
         command = await self._do(lambda: self._desk.revoke(rule, principal))
         agent = self._conductor.agent
         if command is None or agent is None:

@@ -20,6 +20,7 @@ from footplate.events.requests import Allow, Choose, Deny, Request, RequestOptio
 from footplate.events.rules import SessionRule
 from footplate.events.tools import FileChange, FileChangeDetail, Hunk
 from footplate.runtime import audit_head
+from footplate.runtime import logins as logins_module
 from footplate.runtime.access import OPEN, Access, Grant, TokenRequest
 from footplate.runtime.audit import DAY_S, Audit, Principal
 from footplate.runtime.audit_head import HEAD_FILE, keep_head, read_heads, write_head
@@ -421,10 +422,32 @@ async def test_failed_logins_of_an_address_are_counted_and_not_each_recorded(mac
         await logins.refuse(stranger, "wrong")
     machine.clock.now += FAILED_S
     await logins.refuse(stranger, "wrong")
+    await logins.close()
     assert [record["detail"] for record in await machine.records()] == [
         {"calls": 1, "reason": "wrong"},
         {"calls": 1000, "reason": "wrong"},
     ]
+
+
+async def test_failed_logins_are_recorded_when_their_minute_is_over_and_when_the_service_ends(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logins_module, "FAILED_S", 0.05)
+    logins = Logins(machine.audit, Surroundings())
+
+    async def counts() -> list[int]:
+        return [detail["calls"] for record in await machine.records() if isinstance(detail := record["detail"], dict)]
+
+    for _ in range(1000):
+        await logins.refuse(Principal(surface="api", origin="10.0.0.9"), "wrong")
+    async with asyncio.timeout(20):
+        while sum(await counts()) < 1000:
+            await machine.store.audit.wait((await machine.store.audit.head()).number)
+    monkeypatch.setattr(logins_module, "FAILED_S", FAILED_S)
+    for _ in range(7):
+        await logins.refuse(Principal(surface="api", origin="10.0.0.10"), "wrong")
+    await logins.close()
+    assert (await counts())[-2:] == [1, 6]
 
 
 # -------------------------------------------------------------------------------------------------------- settings

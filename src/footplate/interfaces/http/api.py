@@ -131,6 +131,7 @@ async def open_api(service: Service, access: Access) -> AsyncIterator[Api]:
         await stack.enter_async_context(Notifier.open(services, teller=push))
         api = Api(service, access, children=children, push=push)
         stack.push_async_callback(access.close)
+        stack.push_async_callback(api.logins.close)
         api.attention.follow(service.services.bulletin.subscribe)
         stack.push_async_callback(api.attention.close)
         stack.callback(service.services.bulletin.subscribe(api.choices.listen))

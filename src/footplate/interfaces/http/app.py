@@ -45,7 +45,7 @@ from starlette.websockets import WebSocketDisconnect
 
 from footplate.errors import FootplateError, TokenInvalid
 from footplate.interfaces.http.api import Api
-from footplate.interfaces.http.call import Call, Gone, origin_of, surface_of
+from footplate.interfaces.http.call import Call, Gone, origin_of, principal_of, surface_of
 from footplate.interfaces.http.guard import Doors, Guard, Headers
 from footplate.interfaces.http.problem import problem_response
 from footplate.interfaces.http.request_log import log_call
@@ -183,8 +183,9 @@ class App:
             await self._api.logins.refuse(Principal(surface=surface_of(visit.scope), origin=origin), str(problem))
             raise
         if route.scope is not None and not self._api.logins.is_known(grant, origin):
-            principal = Principal(by=grant.name, surface=surface_of(visit.scope), origin=origin)
-            await self._api.logins.admit(grant, principal)
+            await self._api.logins.admit(grant, principal_of(visit.scope, grant))
+        if route.scope is not None:
+            grant.require(route.scope)
         return grant
 
     def _note(self, visit: _Visit) -> None:

@@ -50,6 +50,11 @@ class Gone(Exception):
     """The caller hung up: nobody is there to be told anything."""
 
 
+def principal_of(scope: Scope, grant: Grant) -> Principal:
+    """Who calls, by which surface, from where."""
+    return Principal(by=grant.name, surface=surface_of(scope), origin=origin_of(scope), token=grant.token)
+
+
 class Call:
     """What a handler gets. `api` holds the services, `grant` what the caller may do, `params` the path's parts."""
 
@@ -126,7 +131,7 @@ class Call:
     @property
     def principal(self) -> Principal:
         """Who calls, by which surface, from where."""
-        return Principal(by=self.grant.name, surface=self.surface, origin=self.origin)
+        return principal_of(self._scope, self.grant)
 
     @property
     def surface(self) -> str:

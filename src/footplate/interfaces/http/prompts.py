@@ -300,4 +300,4 @@ async def revoke_rule(call: Call) -> None:
     rule = RuleId(call.params["rule"])
     if all(each.id != rule for each in live.rules()):
         raise NotFound("rule", rule)
-    await live.revoke(rule, by=call.grant.name, surface=call.surface, origin=call.origin)
+    await live.revoke(rule, **msgspec.structs.asdict(call.principal))

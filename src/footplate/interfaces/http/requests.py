@@ -164,5 +164,5 @@ async def answer_several(call: Call, body: SeveralBody) -> Outcomes:
 async def _answer(call: Call, request: RequestId, answer: Answer) -> RequestInfo:
     row = await _find(call, request)
     live = await call.reach(row.session)
-    await live.answer(request, answer, by=call.grant.name, surface=call.surface, origin=call.origin)
+    await live.answer(request, answer, **msgspec.structs.asdict(call.principal))
     return await load_request(call.api.store, await _find(call, request))

@@ -217,7 +217,7 @@ class Seat:
         if request.kind == "question" and isinstance(answer, Deny):
             answer = Decline(message=answer.message)
         try:
-            await self.session.answer(request.id, answer, by=who.by, surface=who.surface, origin=who.origin)
+            await self.session.answer(request.id, answer, **msgspec.structs.asdict(who))
         except (AlreadyAnswered, UnknownRequest) as late:
             log.info("a late answer was dropped: %s", late)
         except FootplateError as problem:

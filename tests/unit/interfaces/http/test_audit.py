@@ -415,6 +415,39 @@ async def test_calls_without_a_valid_token_are_recorded_and_reach_nothing(tmp_pa
     ]
 
 
+async def test_a_token_is_named_by_its_id_because_anybody_may_choose_its_name(tmp_path: Path) -> None:
+    async with serve(tmp_path) as served, served.client() as client:
+        made = (await client.post("/api/tokens", json={"name": "operator", "scopes": ["admin"]})).json()
+        created = await client.post("/api/sessions", json={"engine": "mock", "cwd": str(served.work)})
+        session = created.json()["id"]
+        headers = {"authorization": f"Bearer {made['token']}"}
+        for mine in ({}, headers):
+            await client.post(f"/api/sessions/{session}/prompt", json={"content": "permission"})
+            answer = {"behavior": "allow", "scope": "session" if mine else "once"}
+            answered = await client.post(f"/api/requests/{await asked(client)}/answer", json=answer, headers=mine)
+            assert answered.status_code == 200
+        (rule,) = (await client.get(f"/api/sessions/{session}/rules")).json()["session"]
+        assert (await client.delete(f"/api/sessions/{session}/rules/{rule['id']}", headers=headers)).status_code == 204
+        records = [record for record in await acts(served) if record["act"] != "token.create"]
+    assert {record["by"] for record in records} == {"operator"}
+    issued = made["info"]["id"]
+    assert [(record["act"], record.get("token")) for record in records] == [
+        ("login", None),
+        ("answer", None),
+        ("login", issued),
+        ("answer", issued),
+        ("rule.revoke", issued),
+    ]
+
+
+async def test_a_token_that_may_not_is_recorded_all_the_same(tmp_path: Path) -> None:
+    async with serve(tmp_path) as served, served.client() as client:
+        made = (await client.post("/api/tokens", json={"name": "reader", "scopes": ["read"]})).json()
+        probed = await client.get("/api/audit", headers={"authorization": f"Bearer {made['token']}"})
+        assert probed.status_code == 403
+        assert (await acts(served))[-1]["by"] == "reader"
+
+
 async def test_only_an_unlimited_administrator_reads_the_log(tmp_path: Path) -> None:
     async with serve(tmp_path) as served, served.client() as client:
         for body, status in (

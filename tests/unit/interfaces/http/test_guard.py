@@ -113,10 +113,10 @@ async def test_a_token_opens_what_its_scopes_imply_and_nothing_else() -> None:
         for wanted in allowed:
             scope = _scope(authorization=f"Bearer {issued.token}")
             if wanted in opens:
-                guard.admit(scope, _route(wanted))
+                guard.admit(scope, _route(wanted)).require(wanted)
             else:
                 with pytest.raises(PermissionDenied, match=wanted):
-                    guard.admit(scope, _route(wanted))
+                    guard.admit(scope, _route(wanted)).require(wanted)
 
 
 def test_what_looks_like_a_secret_is_not_logged() -> None:
