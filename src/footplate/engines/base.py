@@ -375,6 +375,15 @@ class ChecksStart(Protocol):
         ...
 
 
+@runtime_checkable
+class ChecksOptions(Protocol):
+    """An engine that knows which options its sessions can have beside mode, model and effort, before one tells."""
+
+    def check_option(self, option: str, value: str) -> None:
+        """Raise `InvalidValue` for an option, or a value of one, that no session has."""
+        ...
+
+
 def oversize_notice(line: Oversize) -> Notice:
     """The event of a line that was too long to be kept: the same from every engine."""
     return Notice(level="warning", text=line.text, code=OVERSIZE, detail=line.head.decode(errors="replace"))

@@ -71,7 +71,7 @@ class SetModel(CommandBase, frozen=True, kw_only=True):
 
 
 class SetEffort(CommandBase, frozen=True, kw_only=True):
-    """Change how hard the model thinks."""
+    """Change how hard the model thinks; empty is the engine's default."""
 
     effort: str
 

@@ -7,9 +7,11 @@ hears of it, and every later one is told who was first.
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
-from footplate.engines.base import Query
+from footplate.engines.base import ChecksOptions, Query
 from footplate.errors import EngineDeclined, EngineGone, EngineSilent, InvalidValue, UnsupportedOption
 from footplate.events import commands as c
 from footplate.events import model as m
@@ -32,6 +34,9 @@ from footplate.runtime.recovery import BRIDGE
 from footplate.runtime.session_life import SessionLife
 from footplate.runtime.shell import run_shell
 from footplate.runtime.spec import SessionSpec, check_effort, keep_spec
+
+EARLY: Final = {"mode": "mode", "model": "model", "effort": "thought_level", "thought_level": "thought_level"}
+"""The categories of options by their ids, for a session whose agent has told none yet."""
 
 
 class Session(SessionLife):
@@ -134,10 +139,16 @@ class Session(SessionLife):
         await self._set(c.SetModel(key=self._key(), model=model), m.ModelChanged(model=model))
 
     async def set_effort(self, effort: str) -> None:
-        """Change how hard the model thinks, now or with the next process. Raises `InvalidValue`."""
+        """Change how hard the model thinks, now or with the next process. Raises `InvalidValue`.
+
+        Empty is the agent's own default: no agent can be told so, and the next process is started without an effort.
+        """
         check_effort(self._engine, effort)
-        await self._set(c.SetEffort(key=self._key(), effort=effort), None)
-        await self._do(lambda: self._log.append([m.EffortChanged(effort=effort)], source="person"))
+        if effort:
+            await self._set(c.SetEffort(key=self._key(), effort=effort), None)
+        await self.respec(msgspec.structs.replace(self.spec, effort=effort))
+        if not effort and self.resumable:
+            await self._do(self._conductor.renew)
 
     async def set_option(self, option: str, value: str, principal: Principal = SERVICE) -> None:
         """Change an option of the engine's own, now or with the next process. Raises `InvalidValue`."""
@@ -145,6 +156,7 @@ class Session(SessionLife):
         known = next((each for each in told if each.id == option), None)
         if told and known is None:
             raise InvalidValue("option", option, f"one of {', '.join(each.id for each in told)}")
+        category = known.category if known is not None else EARLY.get(option, "")
         if known is not None and value not in {each.value for each in known.values}:
             raise InvalidValue(option, value, f"one of {', '.join(each.value for each in known.values)}")
         setters = {
@@ -152,10 +164,11 @@ class Session(SessionLife):
             "model": self.set_model,
             "thought_level": self.set_effort,
         }
-        setter = setters.get(known.category) if known is not None else None
-        if setter is not None:
-            await setter(value)
+        if category in setters:
+            await setters[category](value)
             return
+        if not told and isinstance(self._engine, ChecksOptions):
+            self._engine.check_option(option, value)
         changed = tuple(msgspec.structs.replace(each, value=value) if each.id == option else each for each in told)
         event = m.ConfigChanged(options=changed) if changed != told else None
         await self._set(c.SetOption(key=self._key(), option=option, value=value), event)
@@ -168,11 +181,13 @@ class Session(SessionLife):
             await self._record("session.mode", principal, {"mode": spec.mode, "before": self.spec.mode})
         if spec.limits != self.spec.limits:
             await self._record("session.limits", principal, msgspec.to_builtins(spec.limits))
-        if spec.effort != self.spec.effort:
+        before = self.spec.effort
+        if spec.effort != before:
             check_effort(self._engine, spec.effort)
-            await self._do(lambda: self._log.append([m.EffortChanged(effort=spec.effort)], source="person"))
         await keep_spec(self._services.store, self.id, spec)
         self._conductor.spec = spec
+        if spec.effort != before:
+            await self._do(lambda: self._log.append([m.EffortChanged(effort=spec.effort)], source="person"))
 
     async def rename(self, title: str) -> None:
         """Give the session a title."""

@@ -7,13 +7,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from footplate.config.acp import AcpAgentSettings
 from footplate.config.settings import Settings
 from footplate.engines.base import Installed, Options
 from footplate.engines.claude.engine import ClaudeEngine
 from footplate.errors import InvalidValue
 from footplate.events import model as m
 from footplate.events.ids import SessionId
-from footplate.events.view import SessionView
+from footplate.events.view import NoticeItem, SessionView
 from footplate.runtime.hub import Hub
 from footplate.runtime.limits import Spent
 from footplate.runtime.rejoining import AgentRecord, rejoining_options
@@ -21,6 +22,7 @@ from footplate.runtime.services import Services
 from footplate.runtime.session import Session
 from footplate.runtime.spec import SPECS, SessionSpec, check_effort
 from footplate.runtime.starting import starting_options
+from tests.e2e import forgetful_agent
 from tests.unit.runtime.following import until_ended, until_idle, whole_log
 
 
@@ -116,6 +118,51 @@ async def test_an_effort_that_does_not_exist_is_refused_and_changes_nothing(hub:
         with pytest.raises(InvalidValue, match="8000"):
             await session.set_effort("8000")
     assert session.view().effort == "low"
+
+
+@pytest.mark.parametrize("living", [False, True])
+async def test_an_effort_that_is_taken_back_stays_so_over_processes_and_services(
+    services: Services, tmp_path: Path, *, living: bool
+) -> None:
+    async with Hub.open(services) as hub:
+        session = await open_session(hub, tmp_path, "high")
+        if living:
+            await turn(session)
+            assert told_by_agent(session) == "high"
+        await session.set_effort("")
+        assert (session.view().effort, session.spec.effort, await listed(hub)) == ("", "", [""])
+        await turn(session)
+        assert told_by_agent(session) == "low", "the default of the agent"
+    again = Services(services.store, services.keeper, settings=Settings(), environ=services.environ, data=services.data)
+    async with Hub.open(again) as hub:
+        session = await hub.get(session.id)
+        assert (session.view().effort, session.spec.effort) == ("", "")
+        await turn(session)
+        assert told_by_agent(session) == "low"
+
+
+async def test_an_agent_without_a_choice_of_effort_goes_on_without_and_says_so(
+    services: Services, tmp_path: Path
+) -> None:
+    agents = {"plain": AcpAgentSettings(command=forgetful_agent.COMMAND)}
+    plain = Services(
+        services.store,
+        services.keeper,
+        settings=Settings(acp_agents=agents),
+        environ=services.environ,
+        data=services.data,
+    )
+    async with Hub.open(plain) as hub:
+        session = await hub.create(SessionSpec(engine="plain", cwd=str(tmp_path)))
+        await session.set_effort("high")
+        await turn(session)
+        view = session.view()
+        assert view.turns[-1].ok
+        notices = [item.text for item in view.items if isinstance(item, NoticeItem)]
+        assert notices == ["plain has no choice of effort; it goes on without 'high'"]
+        await session.set_effort("")
+        await turn(session)
+        assert session.view().turns[-1].answer == "prompt 2", "it has its process still"
 
 
 def test_claude_takes_a_number_of_tokens_in_place_of_a_name() -> None:

@@ -625,7 +625,7 @@ export interface Doctor {
   readonly uptime_s: number;
 }
 
-/** How hard the model thinks. */
+/** How hard the model thinks; empty: as the agent does by itself. */
 export interface EffortBody {
   readonly effort: string;
 }
@@ -2021,7 +2021,7 @@ export interface SessionsListQuery {
   readonly limit?: number;
 }
 
-/** Change how hard the model thinks. */
+/** Change how hard the model thinks; empty is the engine's default. */
 export interface SetEffort {
   readonly type: "SetEffort";
   readonly key: string;

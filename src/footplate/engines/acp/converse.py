@@ -29,7 +29,6 @@ from footplate.engines.acp.auth import Login, read_methods
 from footplate.engines.acp.incoming import Incoming
 from footplate.engines.acp.settle import Turn, Verdict, end_turn, judge_error, judge_stop, word_error
 from footplate.engines.acp.startup import (
-    CATEGORIES,
     Call,
     Opened,
     can_reopen,
@@ -321,7 +320,10 @@ class AcpConversation:
         name, value = self._settings.pop(0)
         option = find_option(self._in.state, name)
         has_it = option is not None and option.current_value in (value, value == "true")
-        if has_it or (option is None and name not in CATEGORIES):
+        if option is None and name == "effort":  # a wish, not a rule: the session can do without
+            text = f"{self._engine} has no choice of effort; it goes on without {value!r}"
+            self._in.events.append(Notice(level="warning", text=text, code=UnsupportedOption.code))
+        if has_it or (option is None and name not in ("model", "mode")):
             self._configure()
             return
         try:

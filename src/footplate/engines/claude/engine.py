@@ -27,6 +27,7 @@ from footplate.engines.claude.resume import RESUME
 from footplate.engines.claude.revival import ClaudeParking
 from footplate.engines.claude.sdk_options import read_sdk_options
 from footplate.engines.claude.settings import ClaudeSettings
+from footplate.engines.claude.switches import check_switch
 from footplate.engines.claude.trust import CONFIG_FILE, find_distrust
 from footplate.engines.distribution import install_advice
 from footplate.engines.known_agents import KNOWN
@@ -156,6 +157,10 @@ class ClaudeEngine:
     def choices(self, environ: Mapping[str, str]) -> tuple[ConfigOption, ...]:
         """The models and the modes that every version knows."""
         return static_choices()
+
+    def check_option(self, option: str, value: str) -> None:
+        """Refuse an option that no version has."""
+        check_switch(option, value)
 
     def check_start(self, options: Options, environ: Mapping[str, str]) -> None:
         """Refuse a mode that the CLI does not know, and as root one that skips permissions."""

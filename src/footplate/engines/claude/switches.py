@@ -56,6 +56,14 @@ class SettingsWire(Part, frozen=True, kw_only=True):
 SETTINGS: Final = msgspec.json.Decoder(SettingsWire)
 
 
+def check_switch(option: str, value: str) -> None:
+    """Raise `InvalidValue` for what no process of the CLI offers; what this one offers it says itself."""
+    if option not in (FAST, ULTRACODE, AGENT):
+        raise InvalidValue("option", option, f"one of mode, model, effort, {FAST}, {ULTRACODE}, {AGENT}")
+    if option != AGENT and value not in (ON, OFF):
+        raise InvalidValue(option, value, f"one of {ON}, {OFF}")
+
+
 class Switches:
     """The options of one process. `chosen` are those that somebody set."""
 

@@ -21,7 +21,7 @@ from footplate.engines.distribution import install_advice
 from footplate.engines.known_agents import KNOWN
 from footplate.engines.receipts import own_program
 from footplate.engines.resume_commands import ResumeCommand
-from footplate.errors import EngineNotExecutable, EngineNotFound, UnsupportedOption
+from footplate.errors import EngineNotExecutable, EngineNotFound, InvalidValue, UnsupportedOption
 from footplate.events.base import ResumeToken
 from footplate.events.commands import Command
 from footplate.events.ids import RequestId
@@ -141,6 +141,10 @@ class CodexEngine:
             ConfigOption(id="mode", label="Mode", category="mode", value=OWN, values=modes),
             ConfigOption(id="effort", label="Effort", category="thought_level", values=efforts),
         )
+
+    def check_option(self, option: str, value: str) -> None:
+        """It has no other options."""
+        raise InvalidValue("option", option, "one of mode, model, effort")
 
     async def locate(self, environ: Mapping[str, str]) -> Installed:
         """The program on the PATH of `environ`, and its version."""

@@ -19,6 +19,7 @@ from footplate.engines.mock.sessions import EFFORTS, MODELS, MODES
 from footplate.engines.rejoining import Rejoining, Where
 from footplate.engines.resume_commands import ResumeCommand
 from footplate.engines.standing import Standing
+from footplate.errors import InvalidValue
 from footplate.events.base import ResumeToken
 from footplate.events.model import ConfigOption, ConfigValue
 from footplate.host.environment import build_environment
@@ -96,6 +97,10 @@ class MockEngine:
             )
             for name, label, category, values in (*offered, efforts)
         )
+
+    def check_option(self, option: str, value: str) -> None:
+        """It has no other options."""
+        raise InvalidValue("option", option, "one of mode, model, effort")
 
     async def locate(self, environ: Mapping[str, str]) -> Installed:
         """It is always there."""

@@ -155,9 +155,9 @@ class OptionBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class EffortBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How hard the model thinks."""
+    """How hard the model thinks; empty: as the agent does by itself."""
 
-    effort: Annotated[str, Meta(min_length=1, max_length=100)]
+    effort: Annotated[str, Meta(max_length=100)]
 
 
 @routes.post(

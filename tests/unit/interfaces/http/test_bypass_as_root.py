@@ -123,6 +123,16 @@ async def test_a_mode_that_nobody_knows_is_refused_before_the_first_prompt(tmp_p
 
 
 @pytest.mark.usefixtures("root")
+async def test_as_root_the_mode_is_refused_as_an_option_as_well_before_the_agent_has_told_its_options(
+    tmp_path: Path,
+) -> None:
+    async with serve(tmp_path) as served, served.client() as client:
+        session = await new_session(client, served)
+        assert ROOT_REFUSAL in await refusal(client, f"/api/sessions/{session}/option", option="mode", value=BYPASS)
+        assert (await get(client, f"/api/sessions/{session}"))["mode"] == ""
+
+
+@pytest.mark.usefixtures("root")
 def test_a_chat_neither_lists_nor_takes_it_as_root() -> None:
     roster = Roster(Settings(), {"HOME": "/nowhere"})
     assert BYPASS not in roster.capabilities("claude").modes

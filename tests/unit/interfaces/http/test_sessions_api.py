@@ -483,6 +483,40 @@ async def test_what_a_service_that_died_left_of_a_session_does_not_keep_its_id(
     assert (made.status_code, made.json()["cwd"]) == (200, str(served.work))
 
 
+@pytest.mark.parametrize("engine", ["claude", "codex", "mock"])
+async def test_options_that_are_set_before_the_agent_is_started_are_checked_and_kept(
+    served: Served, client: httpx.AsyncClient, engine: str
+) -> None:
+    made = await post(client, "/api/sessions", 201, engine=engine, cwd=str(served.work))
+    path = f"/api/sessions/{made['id']}"
+    mode = {"codex": "read-only"}.get(engine, "plan")
+    for option, value in (("mode", mode), ("model", "some-model"), ("effort", "high")):
+        await post(client, f"{path}/option", 204, option=option, value=value)
+    view = await get(client, path)
+    assert (view["mode"], view["model"], view["effort"]) == (mode, "some-model", "high")
+    await post(client, f"{path}/option", 204, option="thought_level", value="low")
+    wrong = [("mode", "nonsense"), ("effort", "nonsense"), ("nonsense", "x")]
+    for option, value in (*wrong, *([("fast", "perhaps")] if engine == "claude" else [])):
+        problem = await post(client, f"{path}/option", 400, option=option, value=value)
+        assert "expected one of" in problem["detail"]
+    if engine == "claude":
+        await post(client, f"{path}/option", 204, option="fast", value="on")
+    live = await served.api.hub.get(made["id"])
+    assert live.spec.choices == ({"fast": "on"} if engine == "claude" else {})
+    view = await get(client, path)
+    assert (view["mode"], view["model"], view["effort"]) == (mode, "some-model", "low")
+
+
+async def test_an_effort_is_taken_back_by_an_empty_one(served: Served, client: httpx.AsyncClient) -> None:
+    made = await post(client, "/api/sessions", 201, engine="mock", cwd=str(served.work), effort="high")
+    path = f"/api/sessions/{made['id']}"
+    await post(client, f"{path}/effort", 204, effort="")
+    assert (await get(client, path))["effort"] == ""
+    await run_turn(client, made["id"], "hello")
+    options = {each["id"]: each["value"] for each in (await get(client, path))["options"]}
+    assert options["thought_level"] == "low", "the default of the agent"
+
+
 async def test_choices_of_a_session_are_known_before_its_agent_is_started(
     served: Served, client: httpx.AsyncClient
 ) -> None:
