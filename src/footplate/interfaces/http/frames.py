@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta
+from starlette.responses import Response
 
 from footplate.interfaces.http.call import Call
-from footplate.interfaces.http.routing import Routes
+from footplate.interfaces.http.routing import JSON, Routes
 from footplate.runtime.frame_log import UNKNOWN_TYPE, frame_type
-from footplate.store.values import Direction, Frame, FrameQuery
+from footplate.store.values import Direction, Frame, FramePage, FrameQuery
 
 routes = Routes("sessions")
+LARGE: Final = 256 * 1024
+"""A page with more bytes than this is encoded in a thread: 5,000 lines would hold up the loop for too long."""
 
 
 class FramesQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,7 +62,8 @@ class FrameLine(msgspec.Struct, frozen=True, kw_only=True):
             type=_type_of(frame),
             size=frame.size,
             cut=frame.size > len(frame.raw),
-            raw=frame.raw.decode("utf-8", "replace")[:chars],
+            # No character has more than four bytes.
+            raw=frame.raw[: chars if chars is None else 4 * chars].decode("utf-8", "replace")[:chars],
         )
 
 
@@ -95,7 +99,7 @@ class FramesPage(msgspec.Struct, frozen=True, kw_only=True):
     answer=FramesPage,
     problems=(404,),
 )
-async def read_frames(call: Call, query: FramesQuery) -> FramesPage:
+async def read_frames(call: Call, query: FramesQuery) -> FramesPage | Response:
     """Raw lines hold more than the log (the account, settings, system prompts): reading them needs `drive`."""
     live = await call.session()
     page = await call.api.store.read_frames(
@@ -108,10 +112,14 @@ async def read_frames(call: Call, query: FramesQuery) -> FramesPage:
             newest=query.order == "newest",
         ),
     )
-    return FramesPage(
-        frames=tuple(FrameLine.of(frame, query.chars) for frame in page.frames),
-        cursor=page.cursor,
-        more=page.more,
-        first=page.first,
-        last=page.last,
-    )
+    if sum(len(frame.raw) for frame in page.frames) > LARGE:
+        body = await call.api.services.surroundings.blocking(_encode_page, page, query.chars)
+        return Response(body, media_type=JSON)
+    lines = tuple(FrameLine.of(frame, query.chars) for frame in page.frames)
+    return FramesPage(frames=lines, cursor=page.cursor, more=page.more, first=page.first, last=page.last)
+
+
+def _encode_page(page: FramePage, chars: int | None) -> bytes:
+    """The page as JSON, a line at a time: to encode it whole would hold the interpreter's lock as long as the loop."""
+    lines = [msgspec.Raw(msgspec.json.encode(FrameLine.of(frame, chars))) for frame in page.frames]
+    return msgspec.json.encode({**msgspec.structs.asdict(page), "frames": lines})

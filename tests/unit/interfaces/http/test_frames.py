@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 
 import httpx
+import msgspec
 import pytest
 
 from footplate.config.retention import RetentionSettings
 from footplate.config.settings import Settings
 from footplate.events.ids import SessionId
 from footplate.events.model import SessionOpened
+from footplate.interfaces.http.frames import FrameLine
 from footplate.store.conformance.scene import envelope
 from footplate.store.memory import MemoryStore
-from footplate.store.values import RawLines
+from footplate.store.values import FrameQuery, RawLines
 from tests.unit.interfaces.http.reading import Json, get, post, run_turn
 from tests.unit.interfaces.http.served import Served, serve
 
@@ -102,6 +105,43 @@ async def test_lines_that_are_not_utf_8_are_returned_with_what_can_be_read(tmp_p
             ("user", '{"type":"user","message":{"content":[{"type":"caf\ufffd"}]}}'),
             ("?", "\ufffd"),
         ]
+    await stored.close()
+
+
+async def test_a_large_page_does_not_hold_up_the_loop(tmp_path: Path, stored: MemoryStore) -> None:
+    await seed(stored)
+    line = b'{"type":"stream_event","event":{"type":"content_block_delta","delta":{"type":"text_delta"}},"n":"%s"}\n'
+    await stored.append_frames(ID, [RawLines("in", 8.0, 4, line % (b"x" * 100) * 5_000)])
+    frames = (await stored.read_frames(ID, FrameQuery(after=11, limit=5_000))).frames
+    before = time.thread_time()
+    msgspec.json.encode([FrameLine.of(frame, None) for frame in frames])
+    cost = time.thread_time() - before
+    longest = cost
+    async with serve(tmp_path, store=stored) as served, served.client() as client:
+        for _ in range(5):
+            reading = asyncio.ensure_future(client.get(f"/api/sessions/{ID}/frames?after=11&limit=5000"))
+            held = 0.0
+            while not reading.done():
+                begun = time.thread_time()
+                await asyncio.sleep(0)
+                held = max(held, time.thread_time() - begun)
+            longest = min(longest, held)
+        page = reading.result().json()
+    assert longest < cost / 2
+    assert [frame["number"] for frame in page["frames"]] == list(range(12, 5_012))
+    assert (page["first"], page["last"], page["cursor"], page["more"]) == (1, 5_011, 5_011, False)
+    assert {frame["type"] for frame in page["frames"]} == {"stream_event content_block_delta text_delta"}
+    await stored.close()
+
+
+async def test_a_line_is_shortened_by_characters(tmp_path: Path, stored: MemoryStore) -> None:
+    await seed(stored)
+    texts = ["\U0001f600" * 20, "é" * 20, "a\u20acb" * 20]
+    await stored.append_frames(ID, [RawLines("err", 8.0, 4, "".join(f"{text}\n" for text in texts).encode())])
+    async with serve(tmp_path, store=stored) as served, served.client() as client:
+        for chars in (0, 1, 7, 30):
+            frames = (await frames_of(client, ID, after=11, chars=chars))["frames"]
+            assert [frame["raw"] for frame in frames] == [text[:chars] for text in texts]
     await stored.close()
 
 
