@@ -26,6 +26,7 @@ from footplate.interfaces.cli.chat.asking import (
     Pass,
     Stay,
     Step,
+    request_body,
     request_lines,
 )
 from footplate.interfaces.cli.chat.elsewhere import edit_text
@@ -282,6 +283,14 @@ def test_what_stands_above_questions_is_shown() -> None:
         id=RequestId("r"), kind="question", title="x", description="Read\u202e this", questions=(Question(text="Go?"),)
     )
     assert [line.text for line in request_lines(asked)] == ["Read⟨U+202E⟩ this", "? Go?"]
+
+
+@pytest.mark.parametrize(("length", "size"), [(2000, []), (5_000_000, ["1 line, 5.0 MB"])])
+def test_a_long_command_of_one_line_tells_its_size(length: int, size: list[str]) -> None:
+    raw = msgspec.Raw(msgspec.json.encode({"command": "x" * length}))
+    request = Request(id=RequestId("r"), kind="permission", title="x", tool="Bash", input=raw)
+    shown = [line.text for line in request_body(request)]
+    assert shown == [f"command: {'x' * length}", *size]
 
 
 def test_a_long_input_is_shown_whole_and_its_size_is_told() -> None:

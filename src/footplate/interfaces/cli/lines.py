@@ -22,7 +22,7 @@ def paint(text: str, style: str, *, color: bool) -> str:
 def visible(text: str) -> str:
     """The text with its line breaks, and with every other character that a terminal does not draw as its code point."""
     shown = show_hidden(text).replace("\r\n", "\n").replace("\t", "    ")
-    if shown.isascii():
+    if shown.isascii() or shown.replace("\n", "").isprintable():
         return shown
     return "".join(char if char == "\n" or char.isprintable() else name_code_point(char) for char in shown)
 

@@ -18,7 +18,8 @@ from footplate.interfaces.cli.lines import one_line, visible
 
 Stage = Literal["key", "rule", "mode", "refusal", "revision", "words"]
 LONG_INPUT: Final = 30
-"""An input of more lines than this ends with its size."""
+LONG_TEXT: Final = 2000
+"""An input of more lines or characters than this ends with its size."""
 MOST_CHANGED: Final = 8
 MOST_COLUMNS: Final = 400
 """So much of a changed input is shown: lines, and columns of each."""
@@ -129,8 +130,9 @@ def input_lines(parts: InputParts, indent: int) -> list[Line]:
     lines = _field_lines("command", parts.command, indent) if parts.command else []
     lines += render_changes(parts.changes, indent=indent)
     lines += [line for field in parts.fields for line in _field_lines(field.name, field.text, indent)]
-    if len(lines) > LONG_INPUT:
-        lines.append(Line(describe_text_size(parts.text), "dim", indent))
+    text = parts.text
+    if len(lines) > LONG_INPUT or len(text) > LONG_TEXT:
+        lines.append(Line(describe_text_size(text), "dim", indent))
     return lines
 
 

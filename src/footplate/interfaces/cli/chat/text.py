@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final, Literal
 
 import msgspec
@@ -53,6 +54,7 @@ def _harmless(char: str) -> str:
     return "" if category == "Cf" else "\ufffd"
 
 
+@lru_cache(maxsize=4096)
 def char_width(char: str) -> int:
     """How many columns a character takes."""
     if char.isascii():
@@ -113,10 +115,13 @@ def _words(text: str) -> Iterator[str]:
             yield word
             continue
         begin = 0
+        before = 0
         for index, char in enumerate(word):
-            if index > begin and char_width(char) and 2 in (char_width(char), char_width(word[index - 1])):
+            width = char_width(char)
+            if index > begin and width and (width == 2 or before == 2):
                 yield word[begin:index]
                 begin = index
+            before = width
         yield word[begin:]
 
 
