@@ -11,11 +11,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from footplate.interfaces.cli.frames import Head, render_frame
+from footplate.events.ids import SessionId
+from footplate.interfaces.cli.client import open_client
+from footplate.interfaces.cli.frames import Head, Lines, render_frame
 from footplate.interfaces.cli.requests import build_answer
 from footplate.interfaces.cli.tables import render_age, render_table
 from footplate.interfaces.http.local import serve_local
 from footplate.main import command_line
+from footplate.store.values import FrameQuery, RawLines, RetentionPolicy
 from tests.unit.interfaces.http.served import TOKEN, Served, serve
 
 ULID = re.compile(r"[0-9A-Z]{26}")
@@ -95,6 +98,33 @@ async def test_the_raw_lines_of_a_session_are_printed(run: Terminal) -> None:
     assert any(" > session/prompt · " in line for line in sent)
     assert (await run("sessions", "frames", session, "--direction", "err")).output == ""
     assert "no session" in (await run("sessions", "frames", "01NOBODY", code=2)).output
+
+
+async def test_raw_lines_that_were_removed_are_said_once(run: Terminal, capsys: pytest.CaptureFixture[str]) -> None:
+    session = SessionId(
+        (await run("sessions", "open", "--engine", "mock", "--cwd", str(run.served.work))).output.strip()
+    )
+    store = run.served.api.store
+    await run.served.api.services.recorder.close()
+    gone = (await store.read_frames(session, FrameQuery())).last
+    add = RawLines("in", 1.0, 1, b"one\ntwo\n")
+    async with open_client(run.served.url, TOKEN) as client:
+        lines = Lines(client, f"/api/sessions/{session}/frames", ())
+        lines.cursor = gone
+        await store.append_frames(session, [add])
+        assert [json.loads(bytes(frame))["raw"] async for frame in lines.read_on()] == ["one", "two"]
+        assert capsys.readouterr().err == ""
+        await store.append_frames(session, [add])
+        await store.retain(RetentionPolicy(frames_bytes=0))
+        for _ in range(2):
+            assert [frame async for frame in lines.read_on()] == []
+        assert capsys.readouterr().err == f"lines {gone + 3} to {gone + 4} are no longer stored\n"
+        await store.append_frames(session, [add])
+        assert [json.loads(bytes(frame))["raw"] async for frame in lines.read_on()] == ["one", "two"]
+        assert capsys.readouterr().err == ""
+    late = await run("sessions", "frames", session, "--after", "1", "--json")
+    assert [json.loads(line)["number"] for line in late.stdout.splitlines()] == [gone + 5, gone + 6]
+    assert late.stderr == f"lines 2 to {gone + 4} are no longer stored\n"
 
 
 def test_a_raw_line_cannot_fool_the_terminal() -> None:

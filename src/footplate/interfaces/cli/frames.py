@@ -40,6 +40,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     frames: tuple[msgspec.Raw, ...]
     cursor: int
     more: bool
+    first: int
     last: int
 
 
@@ -69,7 +70,8 @@ def frames_command(
 ) -> None:
     """Print the raw lines of the agents of SESSION: < stdout, > stdin, ! stderr, … missing lines.
 
-    With --json each line is a JSON object with the whole text, which is cut to the terminal otherwise.
+    With --json each line is a JSON object with the whole text, which is cut to the terminal otherwise. Lines that were
+    removed for their age or size are counted on stderr.
 
     \b
     Examples:
@@ -79,7 +81,7 @@ def frames_command(
     path = f"/api/sessions/{quote(session, safe='')}/frames"
 
     async def work(client: Client) -> None:
-        lines = _Lines(client, path, directions)
+        lines = Lines(client, path, directions)
         if after is None:
             for frame in await lines.read_tail(tail):
                 _print(frame, as_json=as_json)
@@ -95,7 +97,7 @@ def frames_command(
     with_client(url, token, work)
 
 
-class _Lines:
+class Lines:
     """Reads raw lines a page at a time, each once."""
 
     def __init__(self, client: Client, path: str, directions: tuple[str, ...]) -> None:
@@ -123,7 +125,9 @@ class _Lines:
         """The lines that were not read yet."""
         while True:
             page = await self._get({"after": self.cursor, "limit": PAGE})
-            self.cursor = page.cursor
+            if page.first > self.cursor + 1:
+                click.echo(f"lines {self.cursor + 1} to {page.first - 1} are no longer stored", err=True)
+            self.cursor = max(page.cursor, page.first - 1)
             for frame in page.frames:
                 yield frame
             if not page.more:
