@@ -104,7 +104,7 @@ def test_make_try_prints_what_the_readme_shows(tmp_path: Path) -> None:
 
 def test_a_chat_shows_what_the_readme_shows(tmp_path: Path) -> None:
     shown = blocks_of((ROOT / "README.md").read_text(), "console")[1]
-    command, *lines = shown.removeprefix("$ footplate ").replace("by somebody", f"by {account_name()}").splitlines()
+    command, *lines = shown.removeprefix("$ footplate ").replace("by ada", f"by {account_name()}").splitlines()
     env = {"HOME": str(tmp_path), "PATH": MINIMAL_PATH, "TERM": "xterm", "LANG": "C.UTF-8"}
     terminal = Terminal(env, *command.split(), cwd=str(tmp_path))
     try:
@@ -117,6 +117,8 @@ def test_a_chat_shows_what_the_readme_shows(tmp_path: Path) -> None:
         differs = re.compile(r"chat pts/\d+|\([\d.]+s\)")
         seen = differs.sub("", terminal.text)
         assert [line for line in lines if differs.sub("", line) not in seen] == []
+        asked = "\n".join(lines[1 : next(at for at, line in enumerate(lines) if line.startswith("y once"))])
+        assert f"{asked}\nsomething is asked of you" in terminal.text, "the request is shown whole"
         terminal.type("\x04")
         assert terminal.finish() == 0
     finally:

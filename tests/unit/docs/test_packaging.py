@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -100,3 +103,23 @@ def test_the_list_of_dependencies_has_no_addresses() -> None:
     assert "://" not in text
     assert '"purl": "pkg:pypi/msgspec@' in text
     assert '"purl": "pkg:npm/preact@' in text
+
+
+NODE = "Node 20.19 or newer (22.12 or newer in the 22 line)"
+OLD_AND_NEW = {"18.20.0": 1, "20.18.3": 1, "20.19.0": 0, "21.7.3": 1, "22.11.0": 1, "22.12.0": 0, "24.0.0": 0}
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="NO NODE: the check of its version does not run")
+@pytest.mark.parametrize(("version", "code"), OLD_AND_NEW.items())
+def test_an_older_node_is_refused_in_one_sentence(version: str, code: int) -> None:
+    ran = subprocess.run(["node", "web/check_node.mjs", version], cwd=ROOT, capture_output=True, text=True, check=False)
+    told = f"cannot build the web page: Node {version} is too old; install {NODE}\n" if code else ""
+    assert (ran.returncode, ran.stderr) == (code, told)
+
+
+def test_the_node_that_is_asked_for_is_the_one_that_the_page_is_built_with() -> None:
+    locked = json.loads((ROOT / "web" / "package-lock.json").read_text())["packages"]["node_modules/vite"]
+    assert locked["engines"]["node"] == "^20.19.0 || >=22.12.0"
+    assert json.loads((ROOT / "web" / "package.json").read_text())["scripts"]["prebuild"] == "node check_node.mjs"
+    for page in ("README.md", "docs/how-to/install.md", "docs/tutorials/web.md"):
+        assert NODE in (ROOT / page).read_text(), page

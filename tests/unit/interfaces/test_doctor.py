@@ -18,8 +18,12 @@ from click.testing import CliRunner, Result
 
 from footplate.config.running import Running, write_running
 from footplate.engines.claude.launch import ROOT_REFUSAL
+from footplate.events.wording import format_duration, format_size
 from footplate.host.locks import Holder, lock_name
+from footplate.host.messages import KeptAgent, Listed
+from footplate.interfaces.cli.doctor import render_findings
 from footplate.main import CHECKS, command_line
+from footplate.runtime import checkup
 from footplate.runtime.wiring import Wiring
 
 KEY = {"ANTHROPIC_API_KEY": "sk-ant-test-0000-not-a-real-key"}
@@ -270,3 +274,14 @@ def test_all_of_it_as_json(machine: Machine) -> None:
         (each["name"], each["status"], bool(each["advice"])) for each in told["findings"] if each["status"] != "ok"
     ]
     assert (told["ok"], broken) == (False, [("agent claude", "fail", True)])
+
+
+def test_the_page_about_restarts_shows_a_keeper_as_it_is_printed() -> None:
+    agent = KeptAgent(
+        id="5a1f0c2e-1", pid=4719, start_time=1, marker="m", alive=True, waiting=True, attached=False, spooled=1432,
+        about={"session": "01M7HE3X24FPNBYEYA6VDMWQR8"},
+    )  # fmt: skip
+    about = f"pid 4711, version 2, up {format_duration(312)}, {format_size(11_368 * 1024)}"
+    finding = checkup._judge_keeper(about, Listed(agents=(agent,), away_s=12, grace_s=600), {"memory_kb": 11_368})
+    page = (Path(__file__).parents[3] / "docs" / "how-to" / "restart.md").read_text()
+    assert render_findings([finding], width=1000) in page

@@ -62,7 +62,8 @@ FOR_EVER: Final = "public, max-age=31536000, immutable"
 ASK_AGAIN: Final = "no-cache"
 NOT_BUILT: Final = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Footplate</title>
 <h1>The page is not part of this installation</h1>
-<p>It is built when Footplate is installed, and for that Node 20 or newer and npm must be there. Install them, then:</p>
+<p>It is built when Footplate is installed, and for that npm and Node 20.19 or newer (22.12 or
+newer in the 22 line) must be there. Install them, then:</p>
 <pre>pip install --force-reinstall --no-deps footplate     # an installed package
 make page                                              # a checkout</pre>
 <p>and start the server again. The <a href="/openapi.json">HTTP API</a> and
