@@ -318,16 +318,19 @@ def check_request(request: RunRequest) -> RunRequest:
     return request
 
 
-def choose_engine(request: RunRequest, settings: Settings) -> tuple[Engine, ResumeToken | None]:
-    """The engine asked for, else that of the resume line, else the default; and what to resume."""
+def choose_engine(request: RunRequest, settings: Settings, *, default: str = "") -> tuple[Engine, ResumeToken | None]:
+    """The engine asked for, else that of the resume line, else the default; and what to resume.
+
+    Raises `InvalidValue` for a text that is neither an id nor a resume line of that engine.
+    """
     token = find_resume(request.resume, settings) if request.resume else None
     if token is not None and request.engine and token.engine != request.engine:
         raise InvalidValue("resume", request.resume, f"a session of {request.engine}, not of {token.engine}")
-    name = request.engine or (token.engine if token else "") or settings.default_engine
+    name = request.engine or (token.engine if token else "") or default or settings.default_engine
     engine = make_engine(name, settings)
     if request.resume and token is None:
         value = request.resume.strip().strip("`")
-        if not value or len(value.split()) != 1:
+        if len(value.split()) != 1 or value.startswith("-"):  # it becomes an argument of the engine's program
             raise InvalidValue("resume", request.resume, f"a session id or a line like {example_line(engine)}")
         token = ResumeToken(engine=name, value=EngineSessionId(value))
     return engine, token

@@ -12,8 +12,7 @@ from msgspec import Meta
 from starlette.responses import StreamingResponse
 
 from footplate.errors import InvalidValue, PermissionDenied, SessionExists, UnknownSession
-from footplate.events.base import ResumeToken
-from footplate.events.ids import EngineSessionId, SessionId
+from footplate.events.ids import SessionId
 from footplate.events.model import ConfigOption, SessionState
 from footplate.interfaces.http.call import Call
 from footplate.interfaces.http.projects import place
@@ -22,6 +21,7 @@ from footplate.interfaces.http.shapes import SessionDetail, SessionInfo, Session
 from footplate.runtime.choices import choose_options
 from footplate.runtime.limits import Limits
 from footplate.runtime.projects import Workplace
+from footplate.runtime.run import RunRequest, choose_engine
 from footplate.runtime.session import Session
 from footplate.runtime.spec import SessionSpec
 from footplate.store.projection import SessionRow, mark_of
@@ -125,7 +125,8 @@ async def ensure_session(call: Call, body: NewSession) -> SessionInfo:
 
 async def _create(call: Call, body: NewSession, *, name: str = "") -> SessionInfo:
     where = await _choose_place(call, body)
-    engine = call.api.engine(body.engine or where.engine)
+    wanted = RunRequest(prompt="-", engine=body.engine, resume=body.resume)
+    engine, token = choose_engine(wanted, call.api.settings, default=where.engine)
     spec = SessionSpec(
         engine=engine.name,
         cwd=where.cwd,
@@ -137,11 +138,6 @@ async def _create(call: Call, body: NewSession, *, name: str = "") -> SessionInf
         profile=body.profile,
         output_schema="" if body.output_schema is None else msgspec.json.encode(body.output_schema).decode(),
     )
-    token: ResumeToken | None = None
-    if body.resume:
-        token = engine.extract_resume(body.resume) or ResumeToken(
-            engine=engine.name, value=EngineSessionId(body.resume)
-        )
     made = await call.api.hub.create(spec, title=body.title, resume=token, name=name)
     return await describe(call, made.id)
 

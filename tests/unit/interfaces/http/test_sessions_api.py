@@ -507,6 +507,45 @@ async def test_options_that_are_set_before_the_agent_is_started_are_checked_and_
     assert (view["mode"], view["model"], view["effort"]) == (mode, "some-model", "low")
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"engine": "claude", "resume": "codex resume abc"},
+        {"engine": "claude", "resume": "two words"},
+        {"engine": "claude", "resume": "--model x"},
+        {"engine": "claude", "resume": "--model"},
+        {"engine": "claude", "resume": "``"},
+    ],
+)
+async def test_a_text_that_names_no_conversation_of_the_engine_is_refused(
+    served: Served, client: httpx.AsyncClient, body: dict[str, str]
+) -> None:
+    problem = await post(client, "/api/sessions", 400, cwd=str(served.work), **body)
+    assert f"resume: {body['resume']!r} cannot be used" in problem["detail"]
+    assert (await get(client, "/api/sessions"))["sessions"] == []
+
+
+@pytest.mark.parametrize(
+    ("body", "engine", "conversation"),
+    [
+        ({"engine": "claude", "resume": "abc"}, "claude", "abc"),
+        ({"engine": "claude", "resume": "`abc"}, "claude", "abc"),
+        ({"engine": "claude", "resume": "`claude --resume abc"}, "claude", "abc"),
+        (
+            {"resume": "codex resume 0196e0a4-0000-7000-8000-000000000001"},
+            "codex",
+            "0196e0a4-0000-7000-8000-000000000001",
+        ),
+    ],
+)
+async def test_a_conversation_is_named_by_its_id_or_its_resume_line(
+    served: Served, client: httpx.AsyncClient, body: dict[str, str], engine: str, conversation: str
+) -> None:
+    made = await post(client, "/api/sessions", 201, cwd=str(served.work), **body)
+    view = await get(client, f"/api/sessions/{made['id']}")
+    assert view["resume"] == {"engine": engine, "value": conversation}
+
+
 async def test_an_effort_is_taken_back_by_an_empty_one(served: Served, client: httpx.AsyncClient) -> None:
     made = await post(client, "/api/sessions", 201, engine="mock", cwd=str(served.work), effort="high")
     path = f"/api/sessions/{made['id']}"
