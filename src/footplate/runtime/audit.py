@@ -18,7 +18,7 @@ import msgspec
 from footplate.events.base import OptionalRaw
 from footplate.events.content import ContentBlock
 from footplate.events.ids import SessionId
-from footplate.events.requests import Allow, Answer, Choose, Deny, Request, Suggestion
+from footplate.events.requests import Allow, Answer, Choose, Deny, Request, RequestOption, Suggestion
 from footplate.events.rules import SessionRule, lasting_option, meaning, taken_suggestion
 from footplate.events.tools import FileChange, FileChangeDetail
 from footplate.runtime.surroundings import Surroundings
@@ -134,9 +134,9 @@ class AnswerRecord(AuditRecord, frozen=True, kw_only=True, omit_defaults=True):
     `input` is what was allowed or denied, `input_sha256` the hash of exactly these bytes. `asked_input` is what the
     agent had asked for, where the person has changed it. `changes` and `content` are what the agent showed beside the
     input: changes of files whose text is not in it, links, pictures, files. `chosen` is the label of the option that
-    the answer names, `rules` is what the answer allows beyond the one call. `suggestion` is the lasting change that the
-    agent makes by itself because of the answer (a rule in its settings, another mode): no rule of ours stands for each
-    of them.
+    the answer names, and `option` is that option; `rules` is what the answer allows beyond the one call. `suggestion`
+    is the lasting change that the agent makes by itself because of the answer (a rule in its settings, another mode):
+    no rule of ours stands for each of them.
     """
 
     kind: str = ""
@@ -144,6 +144,7 @@ class AnswerRecord(AuditRecord, frozen=True, kw_only=True, omit_defaults=True):
     title: str = ""
     answer: Answer | None = None
     chosen: str = ""
+    option: RequestOption | None = None
     input: OptionalRaw = None
     input_sha256: str = ""
     asked_input: OptionalRaw = None
@@ -175,6 +176,7 @@ def record_answer(
     if isinstance(answer, Allow) and answer.updated_input is not None:
         given = answer.updated_input
         answer = msgspec.structs.replace(answer, updated_input=None)
+    option = _chosen(request, answer)
     return msgspec.json.encode(
         AnswerRecord(
             time=time,
@@ -189,7 +191,8 @@ def record_answer(
             tool=request.tool,
             title=request.title,
             answer=answer,
-            chosen=_label(request, answer),
+            chosen=option.label if option is not None else "",
+            option=option,
             input=given,
             input_sha256="" if given is None else hashlib.sha256(given).hexdigest(),
             asked_input=None if given is asked else asked,
@@ -230,13 +233,13 @@ def _suggestion(request: Request, answer: Answer) -> Suggestion | None:
     return taken_suggestion(request, full) if isinstance(full, Allow | Deny) else None
 
 
-def _label(request: Request, answer: Answer) -> str:
-    """The words of the engine's option that was chosen, also by an "always" that stands for one."""
-    if isinstance(answer, Allow) and answer.scope == "always" and (option := lasting_option(request)) is not None:
-        return option.label
+def _chosen(request: Request, answer: Answer) -> RequestOption | None:
+    """The engine's option that was chosen, also by an "always" that stands for one."""
+    if isinstance(answer, Allow) and answer.scope == "always":
+        return lasting_option(request)
     if not isinstance(answer, Choose):
-        return ""
-    return next((option.label for option in request.options if option.id == answer.option), "")
+        return None
+    return next((option for option in request.options if option.id == answer.option), None)
 
 
 def describe_session(row: SessionRow | None) -> Detail:

@@ -7,12 +7,15 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Final, TypeVar, cast
+from typing import Any, Final, TypeVar, cast, get_args
 
 import click
 import msgspec
 
 from footplate.events.base import OptionalRaw
+from footplate.events.ids import RequestId
+from footplate.events.requests import Allow, Answer, Choose, Request, RequestKind, RequestOption
+from footplate.events.wording import describe_answer
 from footplate.interfaces.cli.client import Client, service_options, with_client
 from footplate.interfaces.cli.lines import one_line
 from footplate.interfaces.cli.tables import render_table
@@ -23,6 +26,9 @@ PAGE: Final = 1000
 HEADINGS: Final = ("NUMBER", "TIME", "ACT", "BY", "FROM", "WHAT")
 NARROW: Final = 24
 WIDE: Final = 1000
+TITLE: Final = 200
+TOKEN: Final = 6
+KINDS: Final[tuple[RequestKind, ...]] = get_args(RequestKind)
 BROKEN: Final = 1
 """The exit code of a log that is not whole."""
 
@@ -61,26 +67,78 @@ class Fields(msgspec.Struct, frozen=True, kw_only=True):
     time: float = 0.0
     act: str = "?"
     by: str = ""
+    token: str = ""
     surface: str = ""
     origin: str = ""
     session: str = ""
     target: str = ""
+    kind: str = ""
     tool: str = ""
     title: str = ""
-    answer: dict[str, object] = {}
+    answer: OptionalRaw = None
+    chosen: str = ""
+    option: OptionalRaw = None
+    input: OptionalRaw = None
+    asked_input: OptionalRaw = None
     detail: dict[str, object] = {}
 
     def subject(self) -> str:
         """What was done, and to what."""
-        if self.act == "answer" and self.answer:
-            decision = " ".join(str(self.answer[key]) for key in ("type", "scope", "option") if key in self.answer)
-            return f"{decision}: {self.tool} {self.title}".strip()
+        if self.act == "answer" and self.answer is not None:
+            changed = f"changed to {describe_changes(self.asked_input, self.input)}" if self.asked_input else ""
+            parts = (self.describe_answer(), f"{self.tool} {self.title}"[:TITLE].strip(), changed)
+            return " · ".join(filter(None, parts))
         detail = "; ".join(
             f"{name} {_words(value)}"
             for name, value in self.detail.items()
             if value not in (None, [], "") and not name.startswith("sha256")
         )
         return " ".join(part for part in (self.target or self.session, detail) if part)
+
+    def describe_answer(self) -> str:
+        """What was answered, in the words of every surface; `answered` for what a later version has recorded."""
+        answer = _parse(self.answer, Answer)
+        if answer is None:
+            return "answered"
+        if isinstance(answer, Allow) and self.asked_input is not None:
+            answer = msgspec.structs.replace(answer, updated_input=self.input)
+        option = _parse(self.option, RequestOption)
+        if option is None and isinstance(answer, Choose) and self.chosen:
+            option = RequestOption(id=answer.option, label=self.chosen)
+        kind = next((each for each in KINDS if each == self.kind), KINDS[0])
+        request = Request(id=RequestId(self.target), kind=kind, title="", options=(option,) if option else ())
+        return describe_answer(answer, request)
+
+    def who(self) -> str:
+        """The name, and for a token that was issued the end of its id: names can be chosen."""
+        if not self.token:
+            return _cut(self.by)
+        return f"{_cut(self.by, NARROW - TOKEN - 2)} #{one_line(self.token[-TOKEN:])}"
+
+
+def describe_changes(asked: OptionalRaw, given: OptionalRaw) -> str:
+    """The values of an input that a person changed."""
+    before, after = _parse(asked, dict), _parse(given, dict)
+    if before is None or after is None:
+        return _short(given or b"null")
+    parts = [
+        f"{name} {_short(msgspec.json.encode(value))}" for name, value in after.items() if before.get(name) != value
+    ]
+    parts += [f"no {name}" for name in before if name not in after]
+    return ", ".join(parts) or "the same"
+
+
+def _short(value: bytes | msgspec.Raw) -> str:
+    text = bytes(value).decode(errors="replace")
+    return text if len(text) <= TITLE else f"{text[:TITLE]}…"
+
+
+def _parse(raw: OptionalRaw, shape: Any) -> Any:
+    """The value as that; None where it is something else."""
+    try:
+        return None if raw is None else msgspec.json.decode(raw, type=shape)
+    except UNREADABLE:
+        return None
 
 
 def _words(value: object) -> str:
@@ -158,7 +216,7 @@ def _columns(entry: Entry) -> tuple[str, ...]:
     if fields is None or not when:
         return (str(entry.number), "", "?", "", "", "this record was changed; run `footplate audit verify`")
     place = " ".join(part for part in (fields.surface, fields.origin) if part)
-    return (str(entry.number), when, one_line(fields.act), _cut(fields.by), _cut(place), _cut(fields.subject(), WIDE))
+    return (str(entry.number), when, one_line(fields.act), fields.who(), _cut(place), _cut(fields.subject(), WIDE))
 
 
 def _cut(text: str, most: int = NARROW) -> str:
