@@ -40,7 +40,7 @@ def encode_answer(answer: Answer) -> dict[str, object]:
             if answer.suggestion is not None:
                 body["suggestion"] = answer.suggestion
             if answer.updated_input is not None:
-                body["updated_input"] = msgspec.json.decode(answer.updated_input)
+                body["updated_input"] = answer.updated_input
             if answer.prompts:
                 body["prompts"] = answer.prompts
             return body

@@ -112,6 +112,17 @@ def test_the_input_goes_to_an_editor_and_comes_back_changed() -> None:
     assert dialogue.edited('{"command": "ls"}') == Give(Allow(updated_input=msgspec.Raw(b'{"command":"ls"}')))
 
 
+def test_numbers_of_an_edited_input_stay_as_they_are_written() -> None:
+    raw = msgspec.Raw(b'{"amount":1e400,"account":1234567890123456789,"rate":1.0}')
+    dialogue = Dialogue(msgspec.structs.replace(PERMISSION, input=raw))
+    step = dialogue.press("e")
+    assert isinstance(step, EditInput)
+    assert isinstance(dialogue.edited(step.text), Stay)  # unchanged
+    edited = step.text.replace("1.0", "1.50")
+    changed = msgspec.Raw(bytes(raw).replace(b"1.0", b"1.50"))
+    assert dialogue.edited(edited) == Give(Allow(updated_input=changed))
+
+
 @pytest.mark.parametrize("means", [None, Allow()], ids=["ids alone", "answers in full"])
 def test_editing_is_offered_where_the_agent_takes_a_changed_input(means: Allow | None) -> None:
     option = RequestOption(id="yes", label="Yes", kind="allow_once", means=means)

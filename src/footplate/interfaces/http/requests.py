@@ -54,7 +54,7 @@ class AnswerBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     behavior: Literal["allow", "deny"] | None = None
     scope: Scope = "once"
     suggestion: Annotated[int, Meta(ge=0)] | None = None
-    updated_input: dict[str, object] | None = None
+    updated_input: dict[str, msgspec.Raw] | None = None
     mode: str = ""
     prompts: tuple[Annotated[int, Meta(ge=0)], ...] = ()
     message: str = ""

@@ -10,7 +10,10 @@ import httpx
 import msgspec
 import pytest
 
+from footplate.events.requests import Allow
+from footplate.interfaces.http.requests import AnswerBody
 from footplate.runtime.spec import SPECS, SessionSpec
+from footplate.sdk.asking import encode_answer
 from footplate.store.memory import MemoryStore
 from tests.unit.interfaces.http.reading import Json, get, post, run_turn, stream
 from tests.unit.interfaces.http.served import Served, serve
@@ -570,3 +573,9 @@ async def test_choices_of_a_session_are_known_before_its_agent_is_started(
     await run_turn(client, made["id"], "hello")
     view = await get(client, f"/api/sessions/{made['id']}")
     assert view["choices"] == view["options"] != []
+
+
+def test_a_changed_input_is_taken_with_its_numbers_as_they_are_written() -> None:
+    given = Allow(updated_input=msgspec.Raw(b'{"amount":1e400,"account":1234567890123456789,"rate":1.0}'))
+    body = msgspec.json.decode(msgspec.json.encode(encode_answer(given)), type=AnswerBody)
+    assert body.answer() == given

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from footplate.events.inputs import InputParts, change_request, split_input
+from footplate.events.inputs import READ, InputParts, change_request, split_input
 from footplate.events.requests import Allow, Answer, Decline, Deny, Reply, Request
 from footplate.events.rules import lasting_option, session_meaning, takes_changed_input
 from footplate.events.tools import Question
@@ -334,14 +334,15 @@ class Dialogue:
     def edited(self, text: str) -> Step:
         """The input as it came back from the editor."""
         try:
-            value = msgspec.json.decode(text)
+            value = READ.decode(text)
         except msgspec.DecodeError as problem:
             return Stay((Line(f"that is not JSON ({problem}); nothing was answered", "failed", 1),))
         if not isinstance(value, dict):
             return Stay((Line("a tool's input is an object; nothing was answered", "failed", 1),))
-        if self.request.input is not None and value == msgspec.json.decode(self.request.input):
+        changed = msgspec.json.encode(value)
+        if self.request.input is not None and changed == msgspec.json.encode(READ.decode(self.request.input)):
             return Stay((Line("unchanged; y allows it as it is", "dim", 1),))
-        return Give(Allow(updated_input=msgspec.Raw(msgspec.json.encode(value))))
+        return Give(Allow(updated_input=msgspec.Raw(changed)))
 
     def read(self, line: str) -> Step:
         """A whole line where lines are all there is: a letter, with words behind it if need be."""
