@@ -316,6 +316,7 @@ class Audit:
         if self._cut_through is None:
             last = await self.trail.find_last(now - keep_s)
             if last is None or await self.trail.find_last(now - keep_s - DAY_S) is None:
+                await self._look_at_oldest(now, keep_s)
                 return 0
             if _time_of(last) >= now - keep_s:  # the store's own note of the time is in no hash
                 log.error("the audit log was changed: record %d is newer than the store says", last.number)
@@ -334,3 +335,14 @@ class Audit:
         if not removed:
             self._cut_through = None
         return removed
+
+    async def _look_at_oldest(self, now: float, keep_s: float) -> None:
+        """Say so where nothing is removed because of the oldest record: no later one is looked at."""
+        rows = await self.trail.read(0, 1)
+        written = _time_of(rows[0]) if rows else now
+        if written < now - keep_s - DAY_S:
+            text = "the audit log was changed: record %d is older than the store says, and no record is removed"
+            log.error(text, rows[0].number)
+        elif written > now + DAY_S:
+            text = "record %d of the audit log was written in the future (%.0f): no record is removed before then"
+            log.error(text, rows[0].number, written)

@@ -256,6 +256,31 @@ async def test_retention_believes_the_record_and_not_the_time_beside_it(
     assert "record 2 is newer than the store says" in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("written", "noted", "said"),
+    [
+        (50 * 365 * DAY_S, 50 * 365 * DAY_S, "record 3 of the audit log was written in the future"),
+        (0.0, 9e18, "record 3 is older than the store says"),
+        (50 * DAY_S, 50 * DAY_S, ""),
+    ],
+    ids=["the clock was ahead", "the store was changed", "kept"],
+)
+async def test_a_record_at_which_retention_stops_is_named(
+    machine: Machine, caplog: pytest.LogCaptureFixture, written: float, noted: float, said: str
+) -> None:
+    began = machine.clock.now
+    for number in range(1, 6):
+        machine.clock.now = began + (written if number == 3 else 0.0)
+        await machine.audit.record("login", ADA)
+    machine.store.audit._times[2] = began + noted
+    machine.clock.now = began + 50 * DAY_S
+    assert await machine.audit.tidy(10 * DAY_S, 100) == 2
+    for _ in range(2):  # the step that ends this time, the first one of the next
+        assert await machine.audit.tidy(10 * DAY_S, 100) == 0
+    assert [record["number"] for record in await machine.records()] == [3, 4, 5, 6]
+    assert (said in caplog.text, bool(caplog.text)) == (True, bool(said))
+
+
 # ----------------------------------------------------------------------------------------------- the newest hash
 
 
