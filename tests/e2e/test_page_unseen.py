@@ -171,6 +171,13 @@ async def test_what_allow_for_session_grants_can_be_read_without_a_pointer(perso
     await person.picture(f"unseen-lasting-{person.name}")
 
 
+@pytest.mark.parametrize("person", ["desk"], indirect=True)
+async def test_a_path_shows_each_blank_and_line_break(person: Visit, world: World) -> None:
+    written = {"file_path": str(world.work / "a  b\nc\td"), "content": "x\n"}
+    card = await ask(person, Case("odd", "Write", written, ()))
+    await expect(card.locator(".diff .path")).to_contain_text("a⟨U+0020⟩⟨U+0020⟩b⟨U+000A⟩c⟨U+0009⟩d")
+
+
 HIDING_PLANS = {
     "link": ("Read [the page](https://evil.test 'first delete all')", "first delete all"),
     "definition": ("- [a]: /u 'do evil'\n- b", "do evil"),

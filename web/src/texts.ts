@@ -222,7 +222,6 @@ export const texts = {
     session: "Allow for session",
     exact: "Exactly this, for the session",
     exactly: "exactly this call",
-    exactly: "exactly this call",
     always: "Always allow",
     alwaysMenu: "More ways to allow",
     destinations: { session: "for this session", local: "in this folder, for you", project: "in this folder, for everybody", user: "everywhere, for you", "": "" },

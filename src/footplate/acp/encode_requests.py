@@ -31,7 +31,7 @@ from footplate.events.ids import SessionId
 from footplate.events.requests import Allow, Answer, Choose, Decline, Deny, OptionKind, Reply, Request
 from footplate.events.rules import session_meaning
 from footplate.events.tools import Choice, Question
-from footplate.events.visible import show_hidden, show_line
+from footplate.events.visible import show_exact, show_hidden, show_line
 
 PERMISSION: Final = "session/request_permission"
 ELICITATION: Final = "elicitation/create"
@@ -146,13 +146,13 @@ def take(session: SessionId, asked: Asked, result: msgspec.Raw, tools: ToolEncod
 def _options(request: Request) -> tuple[PermissionOption, ...]:
     """The engine's own options, and an "always" of ours where it has none: we keep the rule for the session."""
     options = [
-        PermissionOption(option_id=option.id, name=show_line(option.label), kind=KINDS[option.kind])
+        PermissionOption(option_id=option.id, name=show_exact(option.label), kind=KINDS[option.kind])
         for option in request.options
         if option.kind in KINDS
     ]
     what = session_meaning(request)
     if what and not any(option.kind == "allow_always" for option in options):
-        name = f"Allow for this session: {show_line(what)}"
+        name = f"Allow for this session: {show_exact(what)}"
         always = PermissionOption(option_id=SESSION_RULE, name=name, kind="allow_always")
         place = next((at for at, option in enumerate(options) if option.kind.startswith("reject")), len(options))
         options.insert(place, always)
@@ -193,7 +193,7 @@ def _field(question: Question, *, alone: bool) -> ElicitationPropertySchema:
     if not question.choices:
         return ElicitationPropertySchema(type="string", title=title, description=words)
     choices = tuple(
-        EnumOption(const=choice.label, title=show_line(choice.label), description=_about(choice))
+        EnumOption(const=choice.label, title=show_exact(choice.label), description=_about(choice))
         for choice in question.choices
     )
     if question.multiple:
@@ -263,7 +263,7 @@ def _ask_choice(
     """One question as a permission request: an option per choice."""
     question = request.questions[index]
     options = [
-        PermissionOption(option_id=f"choice-{place}", name=show_line(choice.label), kind="allow_once")
+        PermissionOption(option_id=f"choice-{place}", name=show_exact(choice.label), kind="allow_once")
         for place, choice in enumerate(question.choices)
     ]
     options += [

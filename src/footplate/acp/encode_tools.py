@@ -42,7 +42,7 @@ from footplate.events.tools import (
     ToolDetail,
     ToolKind,
 )
-from footplate.events.visible import show_hidden, show_line
+from footplate.events.visible import show_exact, show_hidden, show_line
 
 KINDS: Final[dict[ToolKind, str]] = {
     "command": "execute",
@@ -196,6 +196,7 @@ class ToolEncoder:
             content.append(_text(show_hidden(request.description)))
         content += _undrawn(detail)
         told = [_text(show_hidden(request.reason))] if request.reason else []
+        told += [_text(f"outside: {show_exact(request.blocked_path)}")] if request.blocked_path else []
         told += [_text(RERUN)] if request.rerun else []
         pictures = [_item(block) for block in request.content if isinstance(block, ImageBlock) and block.data]
         return [*content, *told, *pictures, *_inputs(request, title)]
@@ -300,15 +301,15 @@ def _changes(detail: ToolDetail | None) -> list[Item]:
 def _undrawn(detail: ToolDetail | None) -> list[Item]:
     """What no diff shows: where a file goes, and a change without its text."""
     changes = detail.changes if isinstance(detail, FileChangeDetail) else ()
-    moved = [f"move {show_hidden(each.path)} to {show_hidden(each.moved_to)}" for each in changes if each.moved_to]
-    blind = [f"{each.kind} {show_hidden(each.path)}" for each in changes if not each.moved_to and not _diffs(each)]
+    moved = [f"move {show_exact(each.path)} to {show_exact(each.moved_to)}" for each in changes if each.moved_to]
+    blind = [f"{each.kind} {show_exact(each.path)}" for each in changes if not each.moved_to and not _diffs(each)]
     return [_text(text) for text in (*moved, *blind)]
 
 
 def _asked_plan(request: Request) -> list[Item]:
     """The plan with its file and what it asks to allow: an option grants all of that."""
-    file = [f"in {show_hidden(request.plan_file)}"] if request.plan_file else []
-    prompts = [f"asks to allow: {show_hidden(each)}" for each in request.allowed_prompts]
+    file = [f"in {show_exact(request.plan_file)}"] if request.plan_file else []
+    prompts = [f"asks to allow: {show_exact(each)}" for each in request.allowed_prompts]
     return [_text(text) for text in (show_hidden(request.plan), *file, *prompts) if text]
 
 
@@ -328,7 +329,7 @@ def _asked_question(question: Question) -> str:
     choices = (
         "\n".join(
             (
-                f"- {show_line(choice.label)}{': ' if choice.description else ''}{show_line(choice.description)}",
+                f"- {show_exact(choice.label)}{': ' if choice.description else ''}{show_line(choice.description)}",
                 *([_fence(show_hidden(choice.preview), "")] if choice.preview else []),
             )
         )

@@ -34,17 +34,20 @@ HIDDEN: Final[tuple[tuple[int, int], ...]] = (
     (0x2028, 0x202F),  # line and paragraph separators, bidi embeddings and overrides, narrow no-break space
     (0x205F, 0x206F),  # mathematical space, word joiner, invisible operators, bidi isolates
     (0x2800, 0x2800),  # braille blank
+    (0x2D7F, 0x2D7F),  # Tifinagh joiner, drawn as nothing
     (0x3000, 0x3000),  # ideographic space
     (0x3164, 0x3164),  # Hangul filler
     (0xD800, 0xDFFF),  # lone surrogates
     (0xFE00, 0xFE0F),  # variation selectors
     (0xFEFF, 0xFEFF),  # byte order mark
     (0xFFA0, 0xFFA0),  # halfwidth Hangul filler
-    (0xFFF0, 0xFFFB),  # unassigned and ignorable, interlinear marks
+    (0xFFF0, 0xFFFC),  # unassigned and ignorable, interlinear marks, the place of an object that is not there
+    (0x1107F, 0x1107F),  # Brahmi number joiner
     (0x110BD, 0x110BD),  # Kaithi number signs
     (0x110CD, 0x110CD),
-    (0x13430, 0x1343F),  # Egyptian hieroglyph format controls
+    (0x13430, 0x13442),  # Egyptian hieroglyph format controls, mirror mark and blanks
     (0x16FE4, 0x16FE4),  # Khitan filler
+    (0x1BC9D, 0x1BC9D),  # Duployan selector
     (0x1BCA0, 0x1BCA3),  # shorthand format controls
     (0x1D159, 0x1D159),  # musical null note head
     (0x1D173, 0x1D17A),  # musical format controls
@@ -56,6 +59,7 @@ PLAIN_ASCII: Final = b"\t\n" + bytes(range(0x20, 0x7F))
 _HIDDEN: Final = re.compile(
     "\r(?!\n)|[" + "".join(f"{re.escape(chr(first))}-{re.escape(chr(last))}" for first, last in HIDDEN) + "]"
 )
+_BLANKS: Final = re.compile(r"[\t\r\n]|\A +| +\Z| {2,}")
 
 
 def show_hidden(text: str) -> str:
@@ -66,6 +70,14 @@ def show_hidden(text: str) -> str:
     if text.isascii() and not text.encode("ascii").translate(None, PLAIN_ASCII):
         return text
     return _HIDDEN.sub(lambda match: name_code_point(match[0]), text)
+
+
+def show_exact(text: str) -> str:
+    """Return a path, a name or a label on one line so that no two of them look the same.
+
+    Beside hidden characters, tabs, line breaks and blanks that are leading, trailing or side by side are code points.
+    """
+    return _BLANKS.sub(lambda match: "".join(map(name_code_point, match[0])), show_hidden(text))
 
 
 def name_code_point(char: str) -> str:

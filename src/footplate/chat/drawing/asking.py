@@ -20,7 +20,7 @@ from footplate.events.requests import Request
 from footplate.events.rules import lasting_option, session_meaning
 from footplate.events.tools import Choice, Question
 from footplate.events.view import RequestView
-from footplate.events.visible import show_hidden, show_line
+from footplate.events.visible import show_exact, show_hidden, show_line
 from footplate.events.wording import describe_answer, describe_ending, describe_text_size
 
 MOST_TEXT: Final = 3300
@@ -152,7 +152,7 @@ def _permission(asked: Asked, *, whole: bool) -> Rich:
     parts = [concat(plain(f"{tool}: "), span("code", _cut(show_line(request.title), 200, whole=whole)))]
     told = [text for text in (request.description, request.reason) if text not in ("", request.title)]
     parts += [plain(_cut(show_hidden(text), MOST_VALUE, whole=whole)) for text in told]
-    parts += [plain(f"outside: {show_line(request.blocked_path)}")] if request.blocked_path else []
+    parts += [plain(f"outside: {show_exact(request.blocked_path)}")] if request.blocked_path else []
     if request.rerun:
         parts.append(plain("This very call was allowed before, and nobody knows whether it ran."))
     # the input is last: where it is cut, nothing else is
@@ -162,10 +162,10 @@ def _permission(asked: Asked, *, whole: bool) -> Rich:
 def _lasting(request: Request) -> list[Rich]:
     """What the buttons that last would allow, in full: a button has little room."""
     session = session_meaning(request)
-    first = [f"For session: {show_line(session)}"] if session else []
-    always = [f"Always: {show_line(each.label)}" for each in request.suggestions[:3] if each.destination != "session"]
+    first = [f"For session: {show_exact(session)}"] if session else []
+    always = [f"Always: {show_exact(each.label)}" for each in request.suggestions[:3] if each.destination != "session"]
     option = lasting_option(request)
-    always += [f"Always: {show_line(option.label)}"] if option is not None else []
+    always += [f"Always: {show_exact(option.label)}"] if option is not None else []
     return [plain(words) for words in (*first, *always)]
 
 
@@ -192,7 +192,7 @@ def _cut(text: str, most: int, *, whole: bool) -> str:
 
 def _plan(asked: Asked, *, whole: bool) -> Rich:
     request = asked.request
-    asks = [plain(f"asks to allow: {show_line(each)}") for each in request.allowed_prompts]
+    asks = [plain(f"asks to allow: {show_exact(each)}") for each in request.allowed_prompts]
     return join("\n\n", (join("\n", asks), _render_plan(request.plan, None if whole else MOST_PLAN)))
 
 
@@ -230,7 +230,7 @@ def _question(asked: Asked, *, whole: bool) -> Rich:
 def _choice(choice: Choice, *, whole: bool) -> Rich:
     about = f": {show_line(choice.description)}" if choice.description else ""
     preview = _cut(show_hidden(choice.preview), MOST_VALUE, whole=whole)
-    return join("\n", (plain(f"- {show_line(choice.label)}{about}"), span("pre", preview)))
+    return join("\n", (plain(f"- {show_exact(choice.label)}{about}"), span("pre", preview)))
 
 
 # -------------------------------------------------------------------------------------------------- buttons
@@ -254,7 +254,7 @@ def _button(sealer: Sealer, request: Request, text: str, choice: str) -> Button:
 
 def _permission_rows(request: Request) -> list[list[tuple[str, str]]]:
     lasting = [
-        (f"Always: {shorten(show_line(each.label), 40)}", f"a{number}")
+        (f"Always: {shorten(show_exact(each.label), 40)}", f"a{number}")
         for number, each in enumerate(request.suggestions[:3])
         if each.destination != "session"
     ]
@@ -268,7 +268,7 @@ def _question_rows(request: Request, dialogue: Dialogue) -> list[list[tuple[str,
     now = current_question(request, dialogue)
     question: Question = request.questions[now]
     rows = [
-        [(_tick(question, dialogue, index) + show_line(choice.label), f"c{now}.{index}")]
+        [(_tick(question, dialogue, index) + show_exact(choice.label), f"c{now}.{index}")]
         for index, choice in enumerate(question.choices)
     ]
     done = [("Done", f"n{now}")] if question.multiple else []

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from footplate.chat.drawing.rich import Rich, join, plain, span
 from footplate.events.diffs import MARKS, DiffLine, describe_change, diff_lines
 from footplate.events.tools import FileChange
-from footplate.events.visible import show_hidden, show_line
+from footplate.events.visible import show_exact, show_hidden
 from footplate.events.wording import format_count
 
 
@@ -18,8 +18,8 @@ def draw_changes(changes: Sequence[FileChange], most: int | None = None) -> Rich
 
 def _draw(change: FileChange, most: int | None) -> Rich:
     lines = diff_lines(change)
-    target = f" to {show_line(change.moved_to)}" if change.moved_to else ""
-    title = f"{change.kind} {show_line(change.path)}{target} {describe_change(change, lines)}".rstrip()
+    target = f" to {show_exact(change.moved_to)}" if change.moved_to else ""
+    title = f"{change.kind} {show_exact(change.path)}{target} {describe_change(change, lines)}".rstrip()
     body = [_text(line) for line in lines[:most]]
     body += [f"… {format_count(len(lines) - most, 'more line')}"] if most is not None and len(lines) > most else []
     return join("\n", (plain(title), span("pre", "\n".join(body), language="diff")))

@@ -7,7 +7,7 @@ from typing import Final
 
 from footplate.events.run_events import TodoNote
 from footplate.events.runs import Action, Completed, Started
-from footplate.events.visible import name_code_point, show_hidden
+from footplate.events.visible import name_code_point, show_exact, show_hidden
 from footplate.events.wording import format_duration, format_money
 
 MARKS: Final = {"running": "·", "ok": "✓", "failed": "✗", "warning": "!", "note": "-"}
@@ -30,6 +30,11 @@ def visible(text: str) -> str:
 def one_line(text: str) -> str:
     """The text as one visible line: nothing in it can fool a terminal."""
     return visible(text).replace("\n", " ").strip()
+
+
+def exact_line(text: str) -> str:
+    """A path or a label as one visible line, blanks and line breaks included."""
+    return visible(show_exact(text))
 
 
 def columns_of(text: str) -> int:

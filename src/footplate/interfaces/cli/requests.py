@@ -10,11 +10,12 @@ import msgspec
 
 from footplate.events.inputs import change_request, split_input
 from footplate.events.requests import Request
+from footplate.events.rules import session_meaning
 from footplate.events.wording import describe_answer, describe_answerer, describe_ending
 from footplate.interfaces.cli.chat.asking import input_lines, request_body
 from footplate.interfaces.cli.chat.text import rows_of
 from footplate.interfaces.cli.client import Client, service_options, with_client
-from footplate.interfaces.cli.lines import one_line
+from footplate.interfaces.cli.lines import exact_line, one_line
 from footplate.interfaces.cli.tables import fold, render_age, render_table, screen_width
 from footplate.sdk.shapes import RequestInfo
 
@@ -118,10 +119,9 @@ def render_request(info: RequestInfo, *, width: int = 0) -> str:
     if (changed := change_request(_asked(info), info.answer)) is not None:
         lines.append("  with the edits of the answer it runs with this input:")
         lines += [row for line in input_lines(split_input(changed), 2) for row in rows_of(line, room, color=False)]
-    if info.suggestions:
-        first = info.suggestions[0]
-        lines.append(f"  --allow --scope session  {one_line(first.allows or first.label)}")
-    lines += [f"  --option {one_line(option.id)}  {one_line(option.label)}" for option in info.options]
+    if session := session_meaning(_asked(info)):
+        lines.append(f"  --allow --scope session  {exact_line(session)}")
+    lines += [f"  --option {one_line(option.id)}  {exact_line(option.label)}" for option in info.options]
     lines += [f"  --answer '{one_line(question.text)}=...'" for question in info.questions]
     return "\n".join(lines)
 

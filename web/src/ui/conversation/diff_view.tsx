@@ -8,7 +8,7 @@ import { texts } from "../../texts";
 import { useRelative } from "../folder";
 import { formatChanges } from "../format";
 import { Icon } from "../icons";
-import { showHidden, showLine } from "../visible";
+import { showExact, showHidden } from "../visible";
 import { countLines, type DiffLine, describeChange, diffLines, hasText, sideBySide } from "./diff_lines";
 import { foldLine, Windowed } from "./windowed";
 
@@ -38,10 +38,10 @@ export const DiffView = memo(function DiffView({ change, whole = false, absolute
     <figure class={`diff${whole ? " whole" : ""}`}>
       <figcaption>
         <Icon name="file" size={14} />
-        <span class="path" title={showLine(change.path)}>
-          <bdi dir="ltr">{showLine(absolute ? change.path : near)}</bdi>
+        <span class="path" title={showExact(change.path)}>
+          <bdi dir="ltr">{showExact(absolute ? change.path : near)}</bdi>
         </span>
-        {change.moved_to ? <span class="hint">{texts.tools.moved(showLine(change.moved_to))}</span> : null}
+        {change.moved_to ? <span class="hint">{texts.tools.moved(showExact(change.moved_to))}</span> : null}
         {change.kind === "add" ? <span class="badge">{texts.tools.newFile}</span> : null}
         {overwrites ? <span class="badge">{texts.tools.wholeFile}</span> : null}
         {change.kind === "delete" ? <span class="badge">{texts.tools.deleted}</span> : null}
@@ -60,7 +60,7 @@ export const DiffView = memo(function DiffView({ change, whole = false, absolute
         </span>
       </figcaption>
       {known ? (
-        <div class="diff-scroll scroll-box" tabIndex={0} role="group" aria-label={showLine(change.path)}>
+        <div class="diff-scroll scroll-box" tabIndex={0} role="group" aria-label={showExact(change.path)}>
           {split ? <Split lines={lines} /> : <Unified lines={lines} />}
         </div>
       ) : remark ? (

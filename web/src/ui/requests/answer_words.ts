@@ -48,17 +48,6 @@ export function sessionMeaning(request: Pick<Request, "kind" | "options" | "sugg
   return !options.length || options.some((option) => option.kind === "allow_once") ? texts.requests.exactly : "";
 }
 
-/** What "allow for session" allows beyond the one call; the twin of `session_meaning` in src/footplate/events/rules.py. */
-export function sessionMeaning(request: Pick<Request, "kind" | "options" | "suggestions">): string {
-  if (request.kind !== "permission") return "";
-  const first = request.suggestions?.[0];
-  if (first) return first.allows || first.label;
-  const options = request.options ?? [];
-  const session = options.find((option) => option.kind === "allow_session");
-  if (session) return session.label;
-  return !options.length || options.some((option) => option.kind === "allow_once") ? texts.requests.exactly : "";
-}
-
 /** The verdict, and the words that came with it. */
 function judge(given: Answer, request: Asked | null): [string, string] {
   const option = given.type === "choose" ? request?.options?.find((each) => each.id === given.option) : undefined;

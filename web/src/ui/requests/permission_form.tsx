@@ -11,7 +11,7 @@ import { MenuButton, type MenuItem } from "../menu";
 import { sessionMeaning } from "./answer_words";
 import { answer, equalTo, sending } from "./answering";
 import type { Asked } from "./asked";
-import { showHidden, showLine } from "../visible";
+import { showExact, showHidden, showLine } from "../visible";
 import { InputView } from "./input_view";
 
 const words = texts.requests;
@@ -34,7 +34,7 @@ export function PermissionForm({ asked, headed }: { asked: Asked; headed: string
       ) : null}
       {asked.blocked_path ? (
         <p class="hint">
-          {words.path}: <code>{showLine(blocked)}</code>
+          {words.path}: <code>{showExact(blocked)}</code>
         </p>
       ) : null}
       {asked.plan_prompt ? <p class="hint">{words.underPlan(showLine(asked.plan_prompt))}</p> : null}
@@ -51,12 +51,12 @@ export function PermissionForm({ asked, headed }: { asked: Asked; headed: string
           ) : null}
           {session ? (
             <p class="hint lasting">
-              {words.session}: {showLine(session)}
+              {words.session}: {showExact(session)}
             </p>
           ) : null}
           {ownAlways(asked).map((option) => (
             <p key={option.id} class="hint lasting">
-              {words.always}: {showLine(option.label)}
+              {words.always}: {showExact(option.label)}
             </p>
           ))}
           <div class="request-actions">
@@ -97,12 +97,12 @@ function lasting(asked: Asked, give: (body: AnswerBody) => void): MenuItem[] {
   const suggestions = asked.suggestions ?? [];
   const found: MenuItem[] = suggestions.map((each, place) => ({
     id: `suggestion-${place}`,
-    text: showLine(each.allows || each.label),
-    hint: words.destinations[each.destination ?? ""] || showLine(each.label),
+    text: showExact(each.allows || each.label),
+    hint: words.destinations[each.destination ?? ""] || showExact(each.label),
     act: () => give({ behavior: "allow", scope: each.destination === "session" ? "session" : "always", suggestion: place }),
   }));
   if (asked.plan_prompt) found.push({ id: "exact", text: words.exact, act: () => give({ behavior: "allow", scope: "exact" }) });
-  for (const option of ownAlways(asked)) found.push({ id: option.id, text: showLine(option.label), act: () => give({ option: option.id }) });
+  for (const option of ownAlways(asked)) found.push({ id: option.id, text: showExact(option.label), act: () => give({ option: option.id }) });
   return found;
 }
 

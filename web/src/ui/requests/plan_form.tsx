@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { texts } from "../../texts";
 import { Markdown, saysAll } from "../conversation/markdown";
 import { focusNow } from "../focus";
-import { showHidden, showLine } from "../visible";
+import { showHidden, showExact } from "../visible";
 import { answer, sending } from "./answering";
 import type { Asked } from "./asked";
 import { WholeText } from "./whole_text";
@@ -39,7 +39,7 @@ export function PlanForm({ asked, modes }: { asked: Asked; modes: readonly strin
           {prompts.map((prompt, place) => (
             <label key={place} class="check">
               <input type="checkbox" checked={granted.includes(place)} onChange={(event) => flip(place, event.currentTarget.checked)} />
-              <code>{showLine(prompt)}</code>
+              <code>{showExact(prompt)}</code>
             </label>
           ))}
         </fieldset>

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import type { Question } from "../../api/types";
 import { texts } from "../../texts";
 import { Markdown, saysAll } from "../conversation/markdown";
-import { showHidden, showLine } from "../visible";
+import { showExact, showHidden, showLine } from "../visible";
 import { answer, sending } from "./answering";
 import type { Asked } from "./asked";
 import { WholeText } from "./whole_text";
@@ -90,7 +90,7 @@ function QuestionField({ name, question, given, set }: FieldProps): JSX.Element 
           <label key={choice.label} class="option" data-chosen={given.labels.includes(choice.label)}>
             <input type={kind} name={name} checked={given.labels.includes(choice.label)} onChange={(event) => choose(choice.label, event.currentTarget.checked)} />
             <span>
-              <strong>{showLine(choice.label)}</strong>
+              <strong>{showExact(choice.label)}</strong>
               {choice.description ? <span class="hint">{showHidden(choice.description)}</span> : null}
             </span>
           </label>

@@ -14,7 +14,7 @@ from footplate.events.tools import Question
 from footplate.events.wording import describe_text_size
 from footplate.interfaces.cli.chat.diff import render_changes
 from footplate.interfaces.cli.chat.text import Line, fit, shorten, visible_lines
-from footplate.interfaces.cli.lines import one_line, visible
+from footplate.interfaces.cli.lines import exact_line, one_line, visible
 
 Stage = Literal["key", "rule", "mode", "refusal", "revision", "words"]
 LONG_INPUT: Final = 30
@@ -76,9 +76,9 @@ def _key_lines(request: Request, indent: int) -> list[Line]:
     """What keys grant beyond the one call."""
     lines = [Line("p allows exactly this for the session", "dim", indent)] if request.plan_prompt else []
     if session := session_meaning(request):
-        lines.append(Line(f"s is, for this session only: {one_line(session)}", "dim", indent))
+        lines.append(Line(f"s is, for this session only: {exact_line(session)}", "dim", indent))
     if (option := lasting_option(request)) is not None:
-        lines.append(Line(f"a is, for the agent: {one_line(option.label)}", "dim", indent))
+        lines.append(Line(f"a is, for the agent: {exact_line(option.label)}", "dim", indent))
     return lines
 
 
@@ -96,15 +96,15 @@ def request_body(request: Request, *, indent: int = 0) -> list[Line]:
 
 
 def _plan_lines(request: Request, indent: int) -> list[Line]:
-    file = [Line(f"in {one_line(request.plan_file)}", "dim", indent)] if request.plan_file else []
-    asks = [Line(f"asks to allow: {one_line(each)}", "dim", indent) for each in request.allowed_prompts]
+    file = [Line(f"in {exact_line(request.plan_file)}", "dim", indent)] if request.plan_file else []
+    asks = [Line(f"asks to allow: {exact_line(each)}", "dim", indent) for each in request.allowed_prompts]
     return [*visible_lines(request.plan, indent=indent), *file, *asks]
 
 
 def _permission_lines(request: Request, indent: int) -> list[Line]:
     lines = visible_lines(request.description, "dim", indent=indent) if request.description else []
     lines += [Line(one_line(request.reason), "dim", indent)] if request.reason else []
-    lines += [Line(f"outside: {one_line(request.blocked_path)}", "dim", indent)] if request.blocked_path else []
+    lines += [Line(f"outside: {exact_line(request.blocked_path)}", "dim", indent)] if request.blocked_path else []
     lines += input_lines(split_input(request), indent)
     if request.rerun:
         lines.append(Line("this very call was allowed before; whether it ran is not known", "warning", indent))
@@ -120,7 +120,7 @@ def _question(request: Request, number: int, question: Question, indent: int) ->
     lines = [Line(f"? {one_line(question.text)}{several}{kind}", "warning", indent)]
     for index, choice in enumerate(question.choices, 1):
         about = f" - {one_line(choice.description)}" if choice.description else ""
-        lines.append(Line(f"{index} {one_line(choice.label)}{about}", "", indent + 1))
+        lines.append(Line(f"{index} {exact_line(choice.label)}{about}", "", indent + 1))
         lines += visible_lines(choice.preview, "dim", indent=indent + 2) if choice.preview else []
     return lines
 
@@ -285,7 +285,7 @@ class Dialogue:
             self.stage = "rule"
             return Stay(
                 tuple(
-                    Line(f"{index} {one_line(each.label)} -> {each.destination or 'as the agent says'}", "", 1)
+                    Line(f"{index} {exact_line(each.label)} -> {each.destination or 'as the agent says'}", "", 1)
                     for index, each in enumerate(suggestions, 1)
                 )
             )

@@ -8,7 +8,7 @@ from typing import Final
 from footplate.events.diffs import MARKS, DiffLine, LineKind, describe_change, diff_lines
 from footplate.events.tools import FileChange
 from footplate.interfaces.cli.chat.text import Line, Style, shorten
-from footplate.interfaces.cli.lines import one_line, visible
+from footplate.interfaces.cli.lines import exact_line, visible
 
 MOST_LINES: Final = 60
 """How many lines of a change are shown once it is done; before it is allowed, all of them are."""
@@ -20,8 +20,8 @@ def render_changes(changes: Sequence[FileChange], *, indent: int = 0, most: int 
     rendered: list[Line] = []
     for change in changes:
         lines = diff_lines(change)
-        target = f" to {one_line(change.moved_to)}" if change.moved_to else ""
-        head = f"{change.kind} {one_line(change.path)}{target} {describe_change(change, lines)}".rstrip()
+        target = f" to {exact_line(change.moved_to)}" if change.moved_to else ""
+        head = f"{change.kind} {exact_line(change.path)}{target} {describe_change(change, lines)}".rstrip()
         body = [_render(line, indent) for line in lines]
         rendered += [Line(head, "dim", indent), *(body if most is None else shorten(body, most))]
     return rendered
