@@ -23,7 +23,7 @@ from footplate.runtime import audit_head
 from footplate.runtime import logins as logins_module
 from footplate.runtime.access import OPEN, Access, Grant, TokenRequest
 from footplate.runtime.audit import DAY_S, Audit, Principal
-from footplate.runtime.audit_head import HEAD_FILE, keep_head, read_heads, write_head
+from footplate.runtime.audit_head import HEAD_FILE, is_kept, keep_head, read_heads, write_head
 from footplate.runtime.audit_settings import FileState, audit_settings, describe_change, hash_keys
 from footplate.runtime.guard import GUARD
 from footplate.runtime.logins import FAILED_S, Logins
@@ -354,6 +354,17 @@ async def test_a_record_that_is_older_than_the_noted_one_is_not_noted(machine: M
         del machine.store.audit._rows[1:]  # as somebody who changes the file may do
     assert read_heads(tmp_path) == {tmp_path / HEAD_FILE: noted}
     assert await machine.verify(noted) == ["the end is cut off: record 3 was written, and the newest is 1"]
+
+
+async def test_a_removed_record_is_the_noted_one_if_the_next_one_names_it(machine: Machine) -> None:
+    for _ in range(5):
+        await machine.audit.record("login", ADA)
+    noted = [row.head for row in await machine.store.audit.read()][2]
+    assert await machine.store.audit.cut(3) == 3
+    other = AuditHead(number=3, hash="f" * 64)
+    assert [await is_kept(machine.store.audit, head) for head in (noted, other)] == [True, False]
+    assert await machine.store.audit.cut(4) == 1
+    assert await is_kept(machine.store.audit, other)  # nothing is left that says otherwise
 
 
 HASH = "0" * 64
