@@ -137,6 +137,13 @@ def test_the_exit_code_says_how_it_went(env: dict[str, str], arguments: list[str
         assert done.stderr.strip()
 
 
+def test_a_schema_that_is_not_utf_8_is_named(env: dict[str, str], tmp_path: Path) -> None:
+    schema = tmp_path / "schema.json"
+    schema.write_bytes(b'{"type":"caf\xe9"}')
+    done = _run(env, "run", "--engine", "mock", "--json-schema", str(schema), "hello")
+    assert (done.returncode, "Traceback" in done.stderr, str(schema) in done.stderr) == (2, False, True)
+
+
 def test_bad_usage_names_the_value_and_what_to_do(env: dict[str, str]) -> None:
     assert "known engines: claude, codex" in _run(env, "run", "--engine", "nobody", "hi").stderr
     assert "'two words'" in _run(env, "run", "--engine", "mock", "--resume", "two words", "hi").stderr

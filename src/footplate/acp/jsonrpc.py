@@ -93,6 +93,17 @@ _encoder = msgspec.json.Encoder()
 envelope_decoder: Final = msgspec.json.Decoder(Envelope)
 
 
+def decode_message(raw: bytes) -> Envelope:
+    """The envelope of a client's message. Raises `msgspec.DecodeError`, `UnicodeDecodeError` or `RecursionError`.
+
+    The bytes are checked to be UTF-8 first: the decoder skips over the parts that it leaves raw, and who decodes or
+    stores those later would fail.
+    """
+    if not raw.isascii():
+        raw.decode()
+    return envelope_decoder.decode(raw)
+
+
 def encode_request(rpc_id: RpcId, method: str, params: object) -> bytes:
     """A request as one line."""
     return _line(_Request(id=rpc_id, method=method, params=params))

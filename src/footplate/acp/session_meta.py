@@ -90,8 +90,10 @@ class RawMessages:
 
     def _wants(self, line: bytes) -> bool:
         try:
+            if not line.isascii():
+                line.decode()  # the client gets the line as it is
             head = _head_decoder.decode(line)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return False
         if not head.type or head.type.startswith(CONTROL):
             return False

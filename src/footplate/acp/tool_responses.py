@@ -56,8 +56,10 @@ class ToolResponses:
 
     def _take(self, line: bytes) -> None:
         try:
+            if not line.isascii():
+                line.decode()  # the decoder does not look into what it leaves raw
             read = _decoder.decode(line)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return  # the translator tells of it
         calls = [block.tool_use_id for block in read.message.content if block.type == "tool_result"]
         if read.type != "user" or len(calls) != 1 or read.tool_use_result is None:

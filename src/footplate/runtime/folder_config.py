@@ -128,7 +128,7 @@ class FolderFile(Generic[E]):
     def _decode(self, raw: bytes) -> dict[str, E]:
         try:
             return self._decoder.decode(raw)
-        except msgspec.DecodeError as problem:
+        except (msgspec.DecodeError, UnicodeDecodeError) as problem:
             raise ConfigError(str(self.path), str(problem), "mend or remove the file") from problem
 
     def _replace(self, raw: bytes) -> None:

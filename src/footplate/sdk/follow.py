@@ -87,5 +87,5 @@ def _read(url: str, session: SessionId, event: SseEvent) -> ReadEnvelope:
         raise CursorLost(session, told.asked, told.last_seq, told.epoch)
     try:
         return decode_envelope(event.data)
-    except msgspec.MsgspecError as problem:
+    except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
         raise ProtocolError(url, f"an event that cannot be read: {problem}") from None

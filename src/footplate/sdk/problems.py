@@ -54,7 +54,7 @@ def error_of(status: int, body: bytes) -> FootplateError:
     """The error that the answer tells: of the class that the service raised, else by its status."""
     try:
         problem = msgspec.json.decode(body, type=ProblemDetails)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, UnicodeDecodeError):
         words = body[:200].decode(errors="replace").strip()
         return ServiceFailed(status, words or "no words")
     return rebuild(problem, status)

@@ -204,7 +204,7 @@ def _check(response: httpx.Response) -> httpx.Response:
 def _decode(response: httpx.Response, answer: type[T]) -> T:
     try:
         return msgspec.json.decode(response.content, type=answer)
-    except msgspec.MsgspecError as problem:
+    except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
         raise ProtocolError(
             str(response.url.copy_with(query=None)), f"an answer that cannot be read: {problem}"
         ) from None

@@ -52,7 +52,7 @@ class Reader:
     def __init__(self, first: bytes) -> None:
         try:
             self._title = _title_decoder.decode(first)
-        except msgspec.DecodeError as problem:
+        except (msgspec.DecodeError, UnicodeDecodeError) as problem:
             raise InvalidValue("line 1", first[:80], f"the first line of an export ({problem})") from None
         if self._title.format != FORMAT:
             raise InvalidValue("format", self._title.format, f"{FORMAT}; a newer Footplate wrote this")
@@ -66,10 +66,11 @@ class Reader:
     def feed(self, raw: bytes) -> Stored:
         """The event of the next line."""
         try:
+            raw.decode()  # the parts of an event that stay raw are not looked into
             line = _line_decoder.decode(raw)
             body = bytes(line.envelope)
             envelope = decode_envelope(body)
-        except msgspec.DecodeError as problem:
+        except (msgspec.DecodeError, UnicodeDecodeError) as problem:
             raise InvalidValue(f"line {self._seq + 2}", raw[:80], f"an event in its envelope ({problem})") from None
         self._seq += 1
         if (envelope.session, envelope.seq) != (self.session, self._seq):

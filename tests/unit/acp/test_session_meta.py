@@ -10,12 +10,17 @@ import pytest
 from footplate.acp.failures import Failure
 from footplate.acp.session_meta import read_session_meta
 
-LINES = b"""{"type":"system","subtype":"init"}
+LINES = (
+    b"""{"type":"system","subtype":"init"}
 {"type":"control_request","request":{}}
 {"type":"result","subtype":"success","origin":{"kind":"human"}}
 not json
 {"type":5}
+{"type":"\xff"}
+{"type":"assistant","message":{"text":"caf\xe9"}}
 """
+    + b'{"type":"user","message":%s}\n' % (b"[" * 3_000 + b"]" * 3_000)
+)
 
 
 def _chosen(wanted: object) -> list[str]:

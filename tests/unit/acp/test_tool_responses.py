@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import msgspec
+import pytest
 
 from footplate.acp.encode_tools import ToolEncoder
 from footplate.acp.profile import Profile
@@ -27,6 +28,18 @@ def test_an_answer_is_that_of_the_only_call_of_its_line() -> None:
     responses.read(b'"tool_use_result" no json\n{"type":"user","message":{"content":"x"},"tool_use_result":1}\n')
     assert responses.take(ToolCallId("a")) == msgspec.Raw(b'{"stdout":"hi"}')
     assert [responses.take(ToolCallId(call)) for call in "abcd"] == [None] * 4
+
+
+@pytest.mark.parametrize("bad", [b"\xff", b"[" * 3_000 + b"]" * 3_000], ids=["not UTF-8", "deep"])
+def test_a_line_that_cannot_be_decoded_is_left_to_the_translator(bad: bytes) -> None:
+    responses = ToolResponses()
+    text = b'"' + bad + b'"' if bad == b"\xff" else bad
+    for name in (b"x", b"type", b"tool_use_result"):
+        line = _line("a").replace(b'"tool_use_result":{"stdout":"hi"}', b'"%s":%s,"tool_use_result":1' % (name, text))
+        responses.read(line + _line("b"))
+        assert responses.take(ToolCallId("b")) == msgspec.Raw(b'{"stdout":"hi"}')
+    responses.read(_line("c").replace(b"hi", b"caf\xe9"))
+    assert responses.take(ToolCallId("c")) is None
 
 
 def test_what_nobody_asks_for_is_forgotten() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from footplate.errors import InvalidValue
+from footplate.errors import ConfigError, InvalidValue
 from footplate.runtime.folder_config import FolderFile, SkillsConfig, SkillSource
 from footplate.runtime.services import Services
 from footplate.runtime.skills import SkillShelf, build_plugin, pick_skills, plan_fetch
@@ -71,3 +71,11 @@ async def test_a_repository_is_cloned_once_and_what_is_missing_is_told(services:
     assert "nothing" in gathered.problems[0]
     again = await shelf.gather(services.store, str(work))
     assert again.folder == gathered.folder
+
+
+async def test_a_file_of_a_folder_that_is_not_utf_8_is_named(services: Services, tmp_path: Path) -> None:
+    config = FolderFile(services.store, "skills", SkillsConfig, str(tmp_path))
+    config.path.parent.mkdir(parents=True)
+    config.path.write_bytes(b'{"s":{"sources":[{"type":"git","source":"caf\xe9"}]}}')
+    with pytest.raises(ConfigError, match=r"skills\.json.*mend or remove the file"):
+        await config.read()

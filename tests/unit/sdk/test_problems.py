@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import httpx
 import msgspec
 import pytest
 
 from footplate import errors
-from footplate.errors import AlreadyAnswered, FootplateError, RequestError, ServiceFailed
+from footplate.errors import AlreadyAnswered, FootplateError, ProtocolError, RequestError, ServiceFailed
+from footplate.events.ids import SessionId
 from footplate.interfaces.http.problem import problem_of
+from footplate.sdk import follow, wire
 from footplate.sdk.problems import error_of
+from footplate.sdk.sse import SseEvent
 
 RAISED: list[FootplateError] = [
     errors.UnknownSession("01ABC"),
@@ -32,6 +36,18 @@ def test_a_problem_is_the_error_that_was_raised(error: FootplateError) -> None:
     assert type(back) is type(error)
     assert (back.code, back.status, back.retryable) == (error.code, error.status, error.retryable)
     assert str(error) in str(back) or isinstance(error, errors.TokenInvalid)
+
+
+def test_an_answer_that_is_not_utf_8_is_a_failure_of_the_service() -> None:
+    failed = error_of(502, b'{"detail":"caf\xe9"}')
+    assert isinstance(failed, ServiceFailed)
+    assert "caf\ufffd" in str(failed)
+    answer = httpx.Response(200, content=b'{"name":"caf\xe9"}', request=httpx.Request("GET", "http://127.0.0.1/x"))
+    with pytest.raises(ProtocolError, match="cannot be read"):
+        wire._decode(answer, dict[str, str])
+    event = SseEvent(event="event", data=b'{"seq":1,"session":"\xff"}', id="1")
+    with pytest.raises(ProtocolError, match="cannot be read"):
+        follow._read("http://127.0.0.1/x", SessionId("s"), event)
 
 
 def test_a_lost_race_tells_who_was_first() -> None:

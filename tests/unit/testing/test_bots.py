@@ -19,7 +19,7 @@ from footplate.errors import (
     PollConflict,
     RetryAfter,
 )
-from footplate.interfaces.telegram.bot.client import BotClient
+from footplate.interfaces.telegram.bot.client import BotClient, _read
 from footplate.testing.bots import ScriptedBots
 from footplate.testing.bots.limits import Rates
 
@@ -111,3 +111,8 @@ async def test_a_press_that_is_too_old_cannot_be_answered() -> None:
         now[0] = 60.0
         with pytest.raises(BotRefused, match="too old"):
             await client.answer_callback(press)
+
+
+def test_an_answer_that_is_not_utf_8_is_none_of_the_bot_api() -> None:
+    with pytest.raises(BotUnreachable, match="not an answer of the Bot API"):
+        _read("getMe", 502, b'{"ok":false,"description":"caf\xe9"}', dict[str, str])

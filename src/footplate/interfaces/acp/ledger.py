@@ -50,7 +50,7 @@ class Ledger:
     def sent(self, line: bytes) -> None:
         """Note what the editor says."""
         try:
-            envelope = jsonrpc.envelope_decoder.decode(line)
+            envelope = jsonrpc.decode_message(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return  # the agent tells the editor what is wrong with it
         rpc_id = jsonrpc.id_of(envelope)

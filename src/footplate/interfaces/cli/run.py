@@ -34,7 +34,7 @@ def _read_schema(path: Path | None) -> str:
         return ""
     try:
         schema = msgspec.json.decode(path.read_bytes())
-    except (OSError, msgspec.DecodeError) as problem:
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as problem:
         raise click.BadParameter(f"{path}: {problem}", param_hint="--json-schema") from problem
     if not isinstance(schema, dict):
         raise click.BadParameter(f"{path}: a JSON Schema is an object", param_hint="--json-schema")

@@ -42,7 +42,7 @@ async def read_posted(call: Call) -> Posted:
     if raw.lstrip()[:1] == b"[":
         raise RequestError(f"the body is {BATCH}")
     try:
-        envelope = jsonrpc.envelope_decoder.decode(raw)
+        envelope = jsonrpc.decode_message(raw)
     except msgspec.ValidationError as problem:
         raise RequestError(f"the body is no JSON-RPC message: {problem}") from problem
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:

@@ -31,6 +31,7 @@ from footplate.interfaces.http.call import Call
 from footplate.interfaces.http.routing import JSON, Routes
 from footplate.interfaces.http.sse import EventStream
 from footplate.interfaces.http.wire import send_encoded
+from footplate.runtime.acp.agent import answer_unreadable
 from footplate.runtime.acp.connection import Connection
 from footplate.runtime.acp.room import session_of
 from footplate.runtime.acp.tape import TapeReader
@@ -135,12 +136,12 @@ async def _take(socket: WebSocket, connection: Connection, who: Principal) -> No
             return
         raw = (message.get("text") or "").encode() or message.get("bytes") or b""
         try:
-            envelope = jsonrpc.envelope_decoder.decode(raw)
+            envelope = jsonrpc.decode_message(raw)
         except msgspec.ValidationError as problem:
             words = f"Invalid request: {problem}" if raw.lstrip()[:1] != b"[" else f"Invalid request: {BATCH}"
             await connection.send([Failure(jsonrpc.INVALID_REQUEST, words).frame(None)])
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-            await connection.send([Failure(jsonrpc.PARSE_ERROR, f"Parse error: {problem}").frame(None)])
+            await connection.send([answer_unreadable(raw, problem)])
         else:
             await _hand_on(connection, Posted(envelope, raw), who)
 

@@ -199,8 +199,10 @@ class Call:
 
 
 def decode_json(raw: bytes, shape: type[T]) -> T:
-    """The JSON as the struct: no JSON is 400, another shape 422."""
+    """The JSON as the struct: no JSON is 400, another shape 422. Parts that the struct leaves raw are UTF-8 as well."""
     try:
+        if not raw.isascii():
+            raw.decode()
         return msgspec.json.decode(raw, type=shape)
     except msgspec.ValidationError as problem:
         raise WrongShape(str(problem)) from problem

@@ -16,6 +16,7 @@ from footplate.acp import jsonrpc
 from footplate.acp.failures import Failure, failure_of, unknown_method
 from footplate.acp.jsonrpc import Envelope, RpcId
 from footplate.acp.schema.sessions import CancelNotification
+from footplate.engines.rpc import read_broken
 from footplate.errors import FootplateError
 from footplate.runtime.acp.client import CancelRequest, Client, Manner, Pending, Send
 from footplate.runtime.acp.methods import METHODS
@@ -31,6 +32,13 @@ BROKEN = Failure(jsonrpc.INTERNAL_ERROR, "Internal error: something of ours brok
 log = logging.getLogger(__name__)
 
 
+def answer_unreadable(message: bytes, problem: Exception) -> bytes:
+    """What the sender of a message that cannot be decoded gets: under the id of its request, where that can be seen."""
+    broken = read_broken(message, str(problem))
+    rpc_id = broken.id if broken is not None and broken.asks else None
+    return Failure(jsonrpc.PARSE_ERROR, f"Parse error: {problem}").frame(rpc_id)
+
+
 class AcpAgent:
     """One connection of a client to our sessions of an engine."""
 
@@ -43,11 +51,11 @@ class AcpAgent:
     async def receive(self, message: bytes, who: Principal) -> None:
         """Take one message of the client, and who sent it. Its answer, where it has one, comes by `send`."""
         try:
-            envelope = jsonrpc.envelope_decoder.decode(message)
+            envelope = jsonrpc.decode_message(message)
         except msgspec.ValidationError as problem:
             await self._client.write([Failure(jsonrpc.INVALID_REQUEST, f"Invalid request: {problem}").frame(None)])
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-            await self._client.write([Failure(jsonrpc.PARSE_ERROR, f"Parse error: {problem}").frame(None)])
+            await self._client.write([answer_unreadable(message, problem)])
         else:
             await self._dispatch(envelope, who)
 

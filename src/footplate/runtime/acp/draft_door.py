@@ -24,7 +24,7 @@ class DraftDoor:
     async def receive(self, message: bytes, who: Principal) -> None:
         """Take one message of the client, and who sent it."""
         try:
-            envelope = jsonrpc.envelope_decoder.decode(message)
+            envelope = jsonrpc.decode_message(message)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             await self._agent.receive(message, who)  # it says what is wrong
             return

@@ -150,6 +150,8 @@ class UpkeepConformance(Scene):
                 lines[:-1],
                 [*lines[:5], *lines[6:]],
                 [*lines[:650], b'{"schema":1}', *lines[651:]],
+                [lines[0].replace(b':"', b':"\xff', 1), *lines[1:]],
+                [*lines[:650], lines[650].replace(b"{", b'{"raw":"\xff",', 1), *lines[651:]],
             ):
                 await refused(InvalidValue, store.import_(broken))
                 assert await store.last_seq(SESSION) == 0

@@ -23,6 +23,13 @@ def _begun() -> Ledger:
     return ledger
 
 
+def test_a_message_that_is_not_utf_8_is_left_to_the_agent() -> None:
+    ledger = _begun()
+    for line in (b'{"id":1,"method":"session/load","params":{"sessionId":"\xff"}}\n', b'{"id":"\xff","method":"a"}\n'):
+        ledger.sent(line)
+    assert ledger.lost("it is gone") == []
+
+
 def test_every_request_gets_an_answer_and_every_question_is_withdrawn() -> None:
     ledger = _begun()
     ledger.sent(_line(id=1, method="session/prompt", params={"sessionId": "s", "prompt": []}))

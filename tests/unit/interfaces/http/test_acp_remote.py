@@ -160,6 +160,14 @@ async def test_a_whole_turn_over_a_websocket(served: Served) -> None:
         assert answer["result"]["stopReason"] == "end_turn"
 
 
+async def test_a_frame_that_is_not_utf_8_is_refused_under_its_id(served: Served) -> None:
+    headers = {"authorization": f"Bearer {TOKEN}"}
+    async with connect(address(served), additional_headers=headers) as connection:
+        await connection.send(b'{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"a":"\xff"}}')
+        answer = await Socket(connection).hear(lambda each: "error" in each)
+        assert (answer["id"], answer["error"]["code"]) == (7, -32700)
+
+
 @pytest.mark.parametrize(("text", "code"), [("{", -32700), ("[1]", -32600), ('{"id":1}', -32600), ("5", -32600)])
 async def test_a_frame_that_is_no_message_is_told_so(served: Served, text: str, code: int) -> None:
     headers = {"authorization": f"Bearer {TOKEN}"}

@@ -43,6 +43,12 @@ async def test_an_unknown_connection_is_a_404_and_none_a_400(client: httpx.Async
     assert answer.json()["type"] == "urn:sandbox-agent:error:unsupported_agent"
 
 
+async def test_a_message_that_is_not_utf_8_is_a_400(client: httpx.AsyncClient) -> None:
+    for bad in (b'{"id":1,"method":"initialize","params":{"a":"\xff"}}', b'{"id":"\xff","method":"a"}'):
+        answer = await client.post("/v1/rpc", content=bad, headers={"content-type": "application/json"})
+        assert (answer.status_code, "the body is not JSON" in answer.json()["detail"]) == (400, True)
+
+
 async def test_leaving_a_connection_leaves_its_sessions_and_every_connection_sees_them(
     client: httpx.AsyncClient, served: Served
 ) -> None:

@@ -109,6 +109,8 @@ def test_what_is_no_json_and_json_of_another_shape_are_told_apart() -> None:
             decode_json(bad, Thing)
         assert refused.value.status == 400
     with pytest.raises(RequestError, match="not JSON"):
+        decode_json(b'{"name":"caf\xe9"}', dict[str, msgspec.Raw])
+    with pytest.raises(RequestError, match="not JSON"):
         decode_json(b"[" * 100_000, list[object])
     for bad in (b"[]", b"{}", b'{"name":1}', b"null"):
         with pytest.raises(WrongShape):

@@ -370,6 +370,21 @@ async def test_a_line_that_is_no_message_is_told_so(hub: Hub, services: Services
         assert answer["error"]["code"] == code
 
 
+async def test_a_request_that_is_not_utf_8_is_refused_under_its_id(
+    hub: Hub, services: Services, tmp_path: Path
+) -> None:
+    async with connected(hub, services) as client:
+        session = await client.open(tmp_path)
+        begun = b'{"jsonrpc":"2.0","id":"bad","method":"session/prompt","params":{"sessionId":"x","prompt":[]'
+        for rest in (b',"_meta":{"a":"\xff"}}}', b',"\xe9":1}}'):
+            await client.agent.receive(begun + rest, EDITOR)
+            answer = await client.hear(lambda each: each.get("id") == "bad")
+            assert answer["error"]["code"] == -32700
+        await client.agent.receive(b'{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"\xff"}}', EDITOR)
+        assert (await client.hear(lambda each: each.get("id", 0) is None))["error"]["code"] == -32700
+        assert await client.say(session, "still here") == "end_turn"
+
+
 async def test_an_error_of_the_agent_is_an_error_of_the_prompt(hub: Hub, services: Services, tmp_path: Path) -> None:
     async with connected(hub, services) as client:
         session = await client.open(tmp_path)

@@ -194,7 +194,7 @@ def _read(method: str, status: int, body: bytes, kind: type[T]) -> T:
         answer = msgspec.json.decode(body, type=Answer)
         if answer.ok:
             return msgspec.json.decode(answer.result, type=kind)
-    except msgspec.DecodeError as problem:
+    except (msgspec.DecodeError, UnicodeDecodeError) as problem:
         raise BotUnreachable(method, f"HTTP {status}, not an answer of the Bot API: {problem}", certain=False) from None
     raise read_refusal(method, answer, status)
 
