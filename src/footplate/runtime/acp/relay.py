@@ -26,9 +26,10 @@ from footplate.acp.failures import Failure
 from footplate.acp.jsonrpc import Envelope
 from footplate.acp.wire import Wire
 from footplate.config.acp import AcpAgentSettings
+from footplate.engines.acp.control import KINDS
 from footplate.engines.rpc import read_broken
 from footplate.errors import EngineGone, EngineNotFound
-from footplate.events.requests import Choose
+from footplate.events.requests import Choose, RequestOption
 from footplate.host.child import Process
 from footplate.host.environment import build_environment, expand_home
 from footplate.host.spawn import Exit, Spawn
@@ -200,6 +201,11 @@ class _ToolCall(Wire, frozen=True, kw_only=True):
 class _Option(Wire, frozen=True, kw_only=True):
     option_id: str = ""
     name: str = ""
+    kind: str = ""
+
+    def described(self) -> RequestOption:
+        """The option in the words of every request."""
+        return RequestOption(id=self.option_id, label=self.name, kind=KINDS.get(self.kind, "other"))
 
 
 class _Params(Wire, frozen=True, kw_only=True):
@@ -231,19 +237,22 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
         """The record of its answer: whole, as it is handed on, and in our words as far as it can be read."""
         params = _read(self.params, _Params)
         chosen = _read(response.result, _Result).outcome.option_id
+        option = next((option for option in params.options if option.option_id == chosen), None)
         return AnswerRecord(
             time=time,
             act="answer",
             by=who.by,
             surface=who.surface,
             origin=who.origin,
+            token=who.token,
             session=params.session_id,
             target=self.target,
             kind="permission" if self.method == PERMISSION else "question",
             tool=params.tool_call.kind or "",
             title=params.tool_call.title or params.message,
             answer=Choose(option=chosen) if chosen else None,
-            chosen=next((each.name for each in params.options if each.option_id == chosen), ""),
+            chosen=option.name if option is not None else "",
+            option=option.described() if option is not None else None,
             input=msgspec.Raw(self.params),
             input_sha256=hashlib.sha256(self.params).hexdigest(),
             detail={"agent": agent, "response": response.error or msgspec.Raw(_text(response.result))},

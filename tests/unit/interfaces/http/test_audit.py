@@ -238,6 +238,8 @@ async def test_answers_to_a_relayed_agent_are_in_the_log(tmp_path: Path, answer:
     record = records[0]
     assert (record["target"], record["tool"], record["title"]) == ("7", "execute", "rm -rf build")
     assert (record.get("chosen", ""), record["input"]) == (chosen, request["params"])
+    option = {"id": "yes", "label": "Allow", "kind": "allow_once"}
+    assert record.get("option") == (option if chosen else None)
     assert record["detail"] == {"agent": "odd", "response": answer.get("result") or answer["error"]}
     assert [each["detail"]["mode"] for each in records[1:]] == ["yolo", "plan"]
 
