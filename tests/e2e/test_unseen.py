@@ -168,7 +168,7 @@ def test_watch_prints_a_request_whole_when_it_opens_and_a_line_when_it_is_answer
         seen: list[str] = []
         for line in watcher.stdout:
             seen.append(line)
-            if "(applied by" in line or "(answered by" in line:
+            if "(denied by" in line:
                 break
         printed = "".join(seen)
         assert f"command: {SHOWN}" in printed
