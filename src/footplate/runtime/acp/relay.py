@@ -36,6 +36,7 @@ from footplate.host.spawn import Exit, Spawn
 from footplate.runtime.acp.client import Send
 from footplate.runtime.acp.extensions import EXIT, INVALID, Exited, Invalid
 from footplate.runtime.audit import AnswerRecord, Principal
+from footplate.runtime.fetching import show_address
 from footplate.runtime.services import Services
 from footplate.store.chain import UNREADABLE
 from footplate.tasks import spawn
@@ -93,7 +94,7 @@ class Relay:
         # As one line, or the agent would read a line in the middle of the message as a message of its own.
         line = message.translate(BREAKS).rstrip() + b"\n"
         if envelope.kind != "response":
-            await self._record_mode(envelope, who)
+            await self._record_act(envelope, who)
             await process.write(line)
             return
         async with self._answering:  # a second answer to a request must not reach the agent before the first
@@ -104,14 +105,22 @@ class Relay:
             await process.write(line)
             self._asked.pop(_key(envelope), None)
 
-    async def _record_mode(self, envelope: Envelope, who: Principal) -> None:
+    async def _record_act(self, envelope: Envelope, who: Principal) -> None:
+        """The record of a mode, a route or a logout, before the agent gets the message."""
         params = _read(envelope.params, _Params)
-        mode = params.mode_id if envelope.method == "session/set_mode" else ""
-        if envelope.method == "session/set_config_option" and params.config_id == "mode":
-            mode = str(params.value)
-        if mode:
-            detail = {"agent": self._name, "mode": mode}
-            await self._services.audit.record("session.mode", who, session=params.session_id, detail=detail)
+        record, detail = self._services.audit.record, {"agent": self._name}
+        match envelope.method:
+            case "session/set_mode":
+                await record("session.mode", who, session=params.session_id, detail={**detail, "mode": params.mode_id})
+            case "session/set_config_option" if params.config_id == "mode":
+                mode = str(params.value)
+                await record("session.mode", who, session=params.session_id, detail={**detail, "mode": mode})
+            case "providers/set" | "providers/disable":
+                await record("session.route", who, target=_address(params.base_url), detail=detail)
+            case "logout" | "auth/logout":
+                await record("agent.logout", who, target=self._name)
+            case _:
+                pass
 
     async def close(self) -> None:
         """End the agent and all that it started."""
@@ -216,6 +225,7 @@ class _Params(Wire, frozen=True, kw_only=True):
     mode_id: str = ""
     config_id: str = ""
     value: str | bool | None = None
+    base_url: str = ""
 
 
 class _Outcome(Wire, frozen=True, kw_only=True):
@@ -265,6 +275,14 @@ def _read(raw: bytes | msgspec.Raw | None, shape: type[T]) -> T:
         return msgspec.json.decode(raw or b"{}", type=shape)
     except UNREADABLE:
         return shape()
+
+
+def _address(url: str) -> str:
+    """The address without what may be secret in it; the agent may take one that is none."""
+    try:
+        return show_address(url) if url else ""
+    except ValueError:
+        return "an address that cannot be read"
 
 
 def _text(raw: msgspec.Raw | None) -> bytes:

@@ -244,6 +244,25 @@ async def test_answers_to_a_relayed_agent_are_in_the_log(tmp_path: Path, answer:
     assert [each["detail"]["mode"] for each in records[1:]] == ["yolo", "plan"]
 
 
+async def test_routes_and_logouts_of_a_relayed_agent_are_in_the_log_without_secrets(tmp_path: Path) -> None:
+    async with serve(tmp_path, odd()) as served, served.client() as client:
+        wire = Wire(client, "/v1/acp/s1?agent=odd")
+        await wire.begin()
+        secret = {"baseUrl": "https://ada:SECRET@gateway.example/v1?key=SECRET", "headers": {"x-key": "SECRET"}}
+        await wire.call("providers/set", {"providerId": "main", **secret})
+        await wire.call("providers/set", {"baseUrl": "http://[half"})
+        await wire.call("providers/disable", {"providerId": "main"})
+        await wire.call("logout", {})
+        records = (await acts(served))[1:]
+    assert [(each["act"], each.get("target", ""), each["by"]) for each in records] == [
+        ("session.route", "https://gateway.example/v1", "operator"),
+        ("session.route", "an address that cannot be read", "operator"),
+        ("session.route", "", "operator"),
+        ("agent.logout", "odd", "operator"),
+    ]
+    assert "SECRET" not in json.dumps(records)
+
+
 async def test_an_answer_inside_of_another_message_does_not_reach_a_relayed_agent(tmp_path: Path) -> None:
     """A relayed agent reads lines: JSON over several lines would be several messages."""
     async with serve(tmp_path, odd()) as served, served.client() as client:
