@@ -1,11 +1,12 @@
 """An ACP agent that asks for permission as other agents do: an edit without a raw input, a command under a title.
 
-`edit N` asks for a new file of N lines, shown as a diff and nowhere else; `list` asks for a command whose title is a
-description of the model's own, `title WORDS` for something that has a title alone, `content` for something that is
-shown as blocks of many kinds, `names` for a tool and a field with long names, `blind KIND` for a change of a file
-without its text, `plan` for a plan that no message of a chat holds. `form` asks for a
-confirmation, as MCP servers do: by a form without fields; what came back is said. `numbers` asks for a call whose
-numbers JavaScript cannot hold. `say` says what a terminal would obey, `fail` fails with it. Run as a program.
+`edit N` asks for a new file of N lines, shown as a diff and nowhere else, `write WORDS` for one whose text is in the
+raw input alone; `list` asks for a command whose title is a description of the model's own, `title WORDS` for something
+that has a title alone, `content` for something that is shown as blocks of many kinds, `names` for a tool and a field
+with long names, `blind KIND` for a change of a file without its text, `plan` for a plan that no message of a chat
+holds. `form` asks for a confirmation, as MCP servers do: by a form without fields; what came back is said. `numbers`
+asks for a call whose numbers JavaScript cannot hold. `say` says what a terminal would obey, `fail` fails with it. Run
+as a program.
 """
 
 from __future__ import annotations
@@ -48,6 +49,9 @@ def call_of(words: list[str]) -> dict[str, Any]:
         text = "".join(f"{line_of(number)}\n" for number in range(int(words[1])))
         diff = {"type": "diff", "path": "/work/large.txt", "oldText": None, "newText": text}
         return {"toolCallId": "c1", "title": "large.txt", "kind": "edit", "status": "pending", "content": [diff]}
+    if words[0] == "write":
+        given = {"file_path": "notes.py", "content": " ".join(words[1:])}
+        return {"toolCallId": "c1", "title": "notes.py", "kind": "edit", "status": "pending", "rawInput": given}
     if words[0] == "title":
         title = " ".join(["Erase the disk", *words[1:]])
         return {"toolCallId": "c1", "title": title, "kind": "other", "status": "pending"}
