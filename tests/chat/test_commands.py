@@ -83,7 +83,7 @@ async def test_what_is_allowed_for_the_session_is_listed_and_revoked(bench: Benc
         await bench.me.write("permission")
         await bench.bots.until(lambda: bench.me.sees("permission · mock"))
         await bench.me.press("Allow for session")
-        await answered(bench, "permission: always")
+        await answered(bench, "permission: allow")
         await bench.me.write("permission")
         await bench.bots.until(lambda: sum("permission: a" in text for text in bench.me.texts) == 2)
         await bench.me.write("/rules")

@@ -122,7 +122,7 @@ def test_text_streams_tools_and_diffs_are_shown(chat: Terminal) -> None:
     ("keys", "told", "outcome"),
     [
         (["y"], f"= allowed once by {ME} from chat pts/", "permission: allow"),
-        (["s"], f"= allowed for this session by {ME}", "permission: always"),
+        (["s"], f"= allowed for this session by {ME}", "permission: allow"),
         (["a"], f"= always allowed by {ME}", "permission: always"),
         (["n", "not today\r"], f"= denied by {ME} from chat pts/", "permission: reject"),
         (["n", "\r"], f"= denied by {ME}", "permission: reject"),
