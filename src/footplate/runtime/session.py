@@ -232,9 +232,7 @@ class Session(SessionLife):
             raise EngineGone(self.spec.engine, "no process runs; it starts with the next prompt")
         return self._parts.conductor.agent
 
-    async def revoke(
-        self, rule: RuleId, *, by: str = "", surface: str = "", origin: str = "", token: str = ""
-    ) -> None:
+    async def revoke(self, rule: RuleId, *, by: str = "", surface: str = "", origin: str = "", token: str = "") -> None:
         """Take back what was allowed for the session, by the id of the rule: the next call is asked already.
 
         An agent that holds the rule and does not let go of it is replaced as soon as no turn runs.
