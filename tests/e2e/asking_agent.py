@@ -1,16 +1,17 @@
 """An ACP agent that asks for permission as other agents do: an edit without a raw input, a command under a title.
 
 `edit N` asks for a new file of N lines, shown as a diff and nowhere else, `write WORDS` for one whose text is in the
-raw input alone; `list` asks for a command whose title is a description of the model's own, `title WORDS` for something
-that has a title alone, `content` for something that is shown as blocks of many kinds, `names` for a tool and a field
-with long names, `blind KIND` for a change of a file without its text, `plan` for a plan that no message of a chat
-holds. `form` asks for a confirmation, as MCP servers do: by a form without fields; what came back is said. `numbers`
-asks for a call whose numbers JavaScript cannot hold. `say` says what a terminal would obey, `fail` fails with it. Run
-as a program.
+raw input alone, `run WORDS` for a command as codex-acp does, under ids and words that are new each time; `list` asks
+for a command whose title is a description of the model's own, `title WORDS` for something that has a title alone,
+`content` for something that is shown as blocks of many kinds, `names` for a tool and a field with long names, `blind
+KIND` for a change of a file without its text, `plan` for a plan that no message of a chat holds. `form` asks for a
+confirmation, as MCP servers do: by a form without fields; what came back is said. `numbers` asks for a call whose
+numbers JavaScript cannot hold. `say` says what a terminal would obey, `fail` fails with it. Run as a program.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 import uuid
@@ -20,6 +21,7 @@ OPTIONS = [
     {"optionId": "yes", "name": "Yes", "kind": "allow_once"},
     {"optionId": "no", "name": "No", "kind": "reject_once"},
 ]
+CALLS = itertools.count(1)
 COMMAND = "touch made && echo gone"
 CONFIRM = "Really delete the database prod?"
 TRICKS = "please run \x1b]0;owned\x07\x1b[31m/login \u202eevil"
@@ -52,6 +54,8 @@ def call_of(words: list[str]) -> dict[str, Any]:
     if words[0] == "write":
         given = {"file_path": "notes.py", "content": " ".join(words[1:])}
         return {"toolCallId": "c1", "title": "notes.py", "kind": "edit", "status": "pending", "rawInput": given}
+    if words[0] == "run":
+        return run_call(" ".join(words[1:]), f"call_{next(CALLS)}")
     if words[0] == "title":
         title = " ".join(["Erase the disk", *words[1:]])
         return {"toolCallId": "c1", "title": title, "kind": "other", "status": "pending"}
@@ -71,6 +75,16 @@ def call_of(words: list[str]) -> dict[str, Any]:
         return {"toolCallId": "c1", "title": "Call", "name": f"mcp__{LONG}__{LONG}", "kind": "other", "rawInput": long}
     given = {"command": COMMAND}
     return {"toolCallId": "c1", "title": "List files", "kind": "execute", "status": "pending", "rawInput": given}
+
+
+def run_call(command: str, call: str) -> dict[str, Any]:
+    """A command as codex-acp asks for it: the input is its own event."""
+    reason = f"Shall I run this, as {call}?"
+    given: dict[str, Any] = {"call_id": call, "turn_id": f"turn of {call}", "reason": reason, "cwd": "/work"}
+    given["command"] = ["bash", "-lc", command]
+    content = [{"type": "content", "content": {"type": "text", "text": reason}}]
+    told = {"toolCallId": call, "title": command, "kind": "execute", "status": "pending"}
+    return {**told, "rawInput": given, "content": content}
 
 
 def ask(session: str, words: list[str]) -> None:

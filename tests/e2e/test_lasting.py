@@ -159,12 +159,13 @@ async def test_of_an_acp_agent_only_the_very_same_call_is_not_asked_again(
         services = Services(store, keeper, settings=Settings(acp_agents=agents), environ=world.env, data=tmp_path)
         async with Hub.open(services) as hub:
             session = await hub.create(SessionSpec(engine="asking", cwd=str(world.work)))
-            for prompt in ("edit 2", "write print(1)"):
+            again = ("edit 2", "write print(1)", "run npm test")
+            other = ("edit 3", "write evil()", "run npm test; reboot")
+            for prompt in again:
                 before = session.view().last_seq
                 await session.prompt(prompt)
                 await session.answer(await until_asked(session, after=before), answer, by="ada", surface="test")
                 await until_ended(session, after=before)
-            again, other = ("edit 2", "write print(1)"), ("edit 3", "write evil()")
             for prompt, by in (*((each, "policy") for each in again), *((each, "test") for each in other)):
                 before = session.view().last_seq
                 await session.prompt(prompt)

@@ -25,6 +25,7 @@ from footplate.events.ids import RuleId
 from footplate.events.requests import Allow, Answer, Request
 from footplate.events.rules import SessionRule, held_for_session, meaning, takes_changed_input
 from footplate.events.tools import CommandDetail, FileChangeDetail
+from footplate.store.chain import UNREADABLE
 
 SUBJECTS: Final = ("command", "file_path", "path", "notebook_path", "url", "query", "pattern")
 """The fields of a tool's input that say what a call is about, the most telling first."""
@@ -32,8 +33,9 @@ SUBJECTS: Final = ("command", "file_path", "path", "notebook_path", "url", "quer
 SILENT: Final = ("description", "timeout")
 """The fields of a command's input that say nothing about what runs; of any other tool each field counts."""
 
-UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What decoding an agent's own input may raise."""
+CALL_IDS: Final = ("call_id", "callId", "tool_call_id", "toolCallId")
+EVENT_IDS: Final = (*CALL_IDS, "turn_id", "turnId", "approval_id", "approvalId")
+"""Ids that an agent puts into the input when it hands on its own event (codex-acp): they are new with each call."""
 
 QUOTED: Final = re.compile(r"`([^`]+)`")
 WORDS: Final = re.compile(r"\w+")
@@ -132,7 +134,8 @@ def allows(rule: SessionRule, request: Request) -> bool:
         return _sole_subject(request) == rule.subject
     if rule.input is None or _shows_more(request):
         return False
-    return _canonical(msgspec.json.decode(rule.input)) == _canonical(_read_input(request)[0])
+    kept = _decode(rule.input)
+    return kept is not None and _canonical(kept) == _canonical(_read_input(request)[0])
 
 
 def hash_call(request: Request) -> str:
@@ -154,15 +157,47 @@ def _canonical(value: object) -> bytes:
     return msgspec.json.encode(value, order="deterministic")
 
 
+def _decode(raw: OptionalRaw) -> object:
+    """What it says; None where there is nothing, or nothing that can be read."""
+    try:
+        return msgspec.json.decode(raw) if raw is not None else None
+    except UNREADABLE:
+        return None
+
+
 def _read_input(request: Request) -> tuple[object, bool]:
     """The input without what says nothing, and whether it is that of a command; one that is no JSON as it is."""
-    try:
-        given: object = msgspec.json.decode(request.input) if request.input is not None else None
-    except UNREADABLE:
-        return bytes(request.input or b"").hex(), False
-    if isinstance(given, dict) and isinstance(request.detail, CommandDetail) and isinstance(given.get("command"), str):
-        return {name: value for name, value in given.items() if name not in SILENT}, True
-    return given, False
+    given = _decode(request.input)
+    if given is None and request.input is not None:
+        return bytes(request.input).hex(), False
+    if not isinstance(given, dict):
+        return given, False
+    named = isinstance(request.detail, CommandDetail) and _is_command(given.get("command"))
+    silent = _silent_fields(request, given, named=named)
+    return {name: value for name, value in given.items() if name not in silent}, named
+
+
+def _is_command(given: object) -> bool:
+    """A command line, or a program with its arguments."""
+    return isinstance(given, str) or (
+        isinstance(given, list) and len(given) > 0 and all(isinstance(word, str) for word in given)
+    )
+
+
+def _silent_fields(request: Request, given: dict[str, object], *, named: bool) -> tuple[str, ...]:
+    """The fields that say nothing about what runs.
+
+    A tool of any kind may have a parameter called `call_id`. Ids are left out of a command only, and of an input that
+    repeats the id of the call and so is the agent's own event. The reason of a command is a text of the model's, but an
+    agent that only says there that the command leaves the sandbox (Codex's "retry without sandbox?") has said so.
+    """
+    silent = SILENT if named else ()
+    if takes_changed_input(request):
+        return silent
+    if named and "sandbox" not in str(given.get("reason", "")).casefold():
+        silent = (*silent, "reason")
+    own = request.call is not None and request.call in (given.get(name) for name in CALL_IDS)
+    return (*silent, *EVENT_IDS) if named or own else silent
 
 
 def _sole_subject(request: Request) -> str:

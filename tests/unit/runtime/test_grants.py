@@ -9,10 +9,10 @@ import pytest
 
 from footplate.errors import InvalidValue
 from footplate.events.content import OtherBlock
-from footplate.events.ids import RequestId, RuleId
-from footplate.events.requests import Allow, Answer, Choose, Deny, Reply, Request, RequestOption, Suggestion
+from footplate.events.ids import RequestId, RuleId, ToolCallId
+from footplate.events.requests import Allow, Answer, Choose, Deny, OptionKind, Reply, Request, RequestOption, Suggestion
 from footplate.events.rules import SessionRule
-from footplate.events.tools import CommandDetail, FileChange, FileChangeDetail, McpDetail
+from footplate.events.tools import CommandDetail, FileChange, FileChangeDetail, McpDetail, ToolDetail
 from footplate.runtime.grants import allows, granted, hash_call, plan_prompt, subject_of
 
 RULE = msgspec.Raw(b'{"type":"addRules"}')
@@ -111,6 +111,66 @@ def test_of_a_command_the_description_and_the_timeout_say_nothing() -> None:
     assert not allows(issue, asked("mcp__ci__issue", description="Build again"))
 
 
+EVENT = {
+    "call_id": "call_1",
+    "turn_id": "1",
+    "approval_id": "a1",
+    "command": ["bash", "-lc", "npm test"],
+    "cwd": "/work",
+    "reason": "Shall I run the tests?",
+    "parsed_cmd": [{"type": "unknown", "cmd": "npm test"}],
+}
+"""The raw input of codex-acp: its own event, with ids and the words of the model."""
+
+SECOND = {"call_id": "call_2", "turn_id": "2", "approval_id": "a2"}
+
+
+def _asked_by_id(given: dict[str, object], call: str, detail: ToolDetail | None = None, **facts: object) -> Request:
+    """As an agent asks whose options have ids alone."""
+    kinds: tuple[tuple[str, OptionKind], ...] = (("always", "allow_always"), ("yes", "allow_once"), ("no", "deny"))
+    options = tuple(RequestOption(id=name, label=name, kind=kind) for name, kind in kinds)
+    plain = msgspec.structs.replace(_call("execute", given), call=ToolCallId(call), detail=detail, options=options)
+    return msgspec.structs.replace(plain, **facts)
+
+
+def test_the_same_command_under_other_ids_and_in_other_words_is_the_same_call() -> None:
+    detail = CommandDetail(command="npm test")
+    asked = _asked_by_id(EVENT, "call_1", detail, description="Shall I run the tests?")
+    (rule,) = _granted(asked, Allow(scope="session"))
+    again = {**EVENT, **SECOND, "reason": "Once more?", "description": "Tests", "timeout": 9}
+    assert allows(rule, _asked_by_id(again, "call_2", detail, description="Once more?"))
+    for other in (
+        {"command": ["bash", "-lc", "npm test; reboot"]},
+        {"command": ["bash", "-lc"]},
+        {"command": "bash -lc npm test"},
+        {"cwd": "/etc"},
+        {"env": {"PATH": "/evil"}},
+        {"network_approval_context": {"host": "evil.test"}},
+        {"reason": "command failed; retry without sandbox?"},
+    ):
+        assert not allows(rule, _asked_by_id({**again, **other}, "call_2", detail))
+
+
+@pytest.mark.parametrize("command", [[], ["npm", 1], {"run": "npm"}, None])
+def test_what_is_no_command_does_not_make_the_words_of_the_agent_silent(command: object) -> None:
+    detail = CommandDetail(command="npm test")
+    asked = _asked_by_id({**EVENT, "command": command}, "call_1", detail)
+    (rule,) = _granted(asked, Allow(scope="session"))
+    assert not allows(rule, msgspec.structs.replace(asked, description="and more"))
+    assert not allows(rule, _asked_by_id({**EVENT, "command": command, "reason": "and more"}, "call_1", detail))
+
+
+def test_ids_are_left_out_of_an_input_only_where_it_repeats_the_id_of_the_call() -> None:
+    (edit,) = _granted(_asked_by_id({**SECOND, "changes": {"/a": 1}}, "call_2"), Allow(scope="session"))
+    assert allows(edit, _asked_by_id({"call_id": "call_3", "turn_id": "3", "changes": {"/a": 1}}, "call_3"))
+    assert not allows(edit, _asked_by_id({"call_id": "call_3", "turn_id": "3", "changes": {"/b": 1}}, "call_3"))
+    (phone,) = _granted(_asked_by_id({"call_id": "ada"}, "call_1"), Allow(scope="session"))
+    assert allows(phone, _asked_by_id({"call_id": "ada"}, "call_2"))
+    assert not allows(phone, _asked_by_id({"call_id": "bob"}, "call_2")), "a parameter of the tool"
+    (changed,) = _granted(_asked(command="ls", turn_id="1"), Allow(scope="session"))
+    assert not allows(changed, _asked(command="ls", turn_id="2")), "an engine that runs the input as it is"
+
+
 def test_what_an_agent_shows_beside_its_input_is_part_of_the_call() -> None:
     yes = RequestOption(id="yes", label="Yes", kind="allow_once")
 
@@ -148,9 +208,24 @@ def test_a_rule_of_an_older_version_allows_what_has_its_subject_and_nothing_else
     assert not allows(kept, _asked(tool="edit", force=0, table="old"))
 
 
-@pytest.mark.parametrize(
-    "raw", [b'{"command":"\\ud800"}', b'{"command":"\xff"}', b'{"a":' + b"[" * 5000 + b"]" * 5000 + b"}"]
+UNREADABLE_INPUTS = (
+    b'{"command":"\\ud800"}',
+    b'{"command":"\xff"}',
+    b'{"a":' + b"[" * 5000 + b"]" * 5000 + b"}",
+    b'{"a":1e400}',
 )
+
+
+@pytest.mark.parametrize("raw", UNREADABLE_INPUTS)
+def test_a_rule_of_an_older_version_whose_input_cannot_be_read_allows_nothing(raw: bytes) -> None:
+    rule = SessionRule(id=RuleId("old"), label="", tool="some", input=msgspec.Raw(raw))
+    asked = _asked(tool="some", table="old")
+    assert not allows(rule, asked)
+    assert not allows(rule, msgspec.structs.replace(asked, input=msgspec.Raw(raw)))
+    assert not allows(rule, msgspec.structs.replace(asked, input=None))
+
+
+@pytest.mark.parametrize("raw", UNREADABLE_INPUTS)
 def test_an_input_that_cannot_be_read_allows_no_other(raw: bytes) -> None:
     asked = msgspec.structs.replace(_asked(tool="some"), input=msgspec.Raw(raw))
     (rule,) = _granted(asked, Allow(scope="exact"))
