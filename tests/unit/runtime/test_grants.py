@@ -111,7 +111,7 @@ def test_of_a_command_the_description_and_the_timeout_say_nothing() -> None:
     assert not allows(issue, asked("mcp__ci__issue", description="Build again"))
 
 
-EVENT = {
+EVENT: dict[str, object] = {
     "call_id": "call_1",
     "turn_id": "1",
     "approval_id": "a1",
