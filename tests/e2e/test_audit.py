@@ -158,6 +158,10 @@ SWAP = (
             ],
         ),
         (
+            [checkpoint(RECORDS), "DELETE FROM audit WHERE number IN (1200, 1201, 1300)"],
+            ["records 1200 to 1201 are missing", "record 1300 is missing"],
+        ),
+        (
             [checkpoint(2**60, "'x'"), "DELETE FROM audit WHERE number <= 19"],
             [
                 "records 1 to 19 are missing",
@@ -184,6 +188,7 @@ SWAP = (
         "swapped",
         "cut end",
         "checkpoint of itself",
+        "checkpoint over records in the middle",
         "checkpoint of all that will be",
         "checkpoint with another hash than the noted one",
         "all gone",

@@ -123,6 +123,8 @@ class ChainCheck:
         self.count = 0
         self.head = AuditHead()
         """The newest record so far."""
+        self.oldest = 0
+        """The number of the oldest record after the last was read: retention may have removed those before it."""
         self.breaks: list[Break] = []
         self.removed: list[Removed] = []
         """What checkpoints say was removed, once all records were fed."""
@@ -139,6 +141,11 @@ class ChainCheck:
     def starts_late(self) -> bool:
         """Whether records begin somewhere and no checkpoint says why."""
         return self._partial and self.first > 1 and self._find_checkpoint(self.first - 1) is None
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether records are missing behind the first one."""
+        return any(self._gaps)
 
     def feed(self, rows: Iterable[AuditRow]) -> None:
         """Verify the next records."""
@@ -254,10 +261,10 @@ class ChainCheck:
             self._break("changed", first.number, "was changed: it names another hash before it")
 
     def _check_gap(self, gap: range) -> None:
-        """Missing records, unless a checkpoint says that they were removed: before the first, or while we read."""
+        """Missing records, unless a checkpoint says that they were removed, and so were all before them."""
         last = gap.stop - 1
         checkpoint = self._find_checkpoint(last)
-        if checkpoint is None:
+        if checkpoint is None or (gap.start > 1 and last >= self.oldest):
             self._miss(gap.start, last)
             return
         self.removed.append(Removed(first=gap.start, last=last, checkpoint=checkpoint.number, time=checkpoint.time))

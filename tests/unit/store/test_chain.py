@@ -21,10 +21,11 @@ def chain(count: int, *, act: str = "answer") -> list[AuditRow]:
     return rows
 
 
-def found(rows: list[AuditRow], **expected: object) -> list[tuple[str, int]]:
+def found(rows: list[AuditRow], *, oldest: int = 0, **expected: object) -> list[tuple[str, int]]:
     check = ChainCheck(**expected)  # type: ignore[arg-type]
     for row in rows:
         check.feed([row])
+    check.oldest = oldest
     return [(each.kind, each.number) for each in check.finish()]
 
 
@@ -199,12 +200,21 @@ def test_records_that_retention_removes_between_two_pages_are_not_missed() -> No
     check = ChainCheck()
     check.feed(rows[:3])
     check.feed(rows[12:])
+    assert check.has_gaps
+    check.oldest = 13
     assert check.finish() == []
     assert check.removed == [Removed(first=4, last=12, checkpoint=21, time=0.0)]
-    assert found(rows[:3] + rows[10:]) == []
-    assert found(rows[:3] + rows[13:]) == [("missing", 4)]
+    assert found(rows[:3] + rows[10:], oldest=11) == []
+    assert found(rows[:3] + rows[13:], oldest=14) == [("missing", 4)]
     rows[12] = link(AuditHead(number=12, hash="f" * 64), b'{"act":"answer"}')
-    assert ("changed", 13) in found(rows[:3] + rows[12:])
+    assert ("changed", 13) in found(rows[:3] + rows[12:], oldest=13)
+
+
+def test_a_checkpoint_does_not_excuse_a_record_that_is_missing_behind_older_ones() -> None:
+    rows = checkpointed(chain(20), 12)
+    del rows[6], rows[3]
+    assert found(rows, oldest=1) == [("missing", 4), ("missing", 7)]
+    assert found(rows) == [("missing", 4), ("missing", 7)]
 
 
 def test_records_that_may_begin_anywhere_say_where_they_begin() -> None:
