@@ -24,6 +24,8 @@ TEXT_LIMIT: Final = 32 * 1024 * 1024
 WAITS: Final = (0.0, 0.5, 2.0)
 """How long to wait before each try."""
 
+UNREADABLE_ADDRESS: Final = "an address that cannot be read"
+
 log = logging.getLogger(__name__)
 Told = Callable[[str], None]
 
@@ -45,7 +47,7 @@ def fetch_text(address: str, credential: Mapping[str, str] | None = None, *, tim
 
     `credential` are headers that only this host may get, and that no error shows.
     """
-    if not address.startswith(("http://", "https://")):
+    if credential is None and not address.startswith(("http://", "https://")):
         try:
             return Path(address.removeprefix("file://")).read_bytes()
         except OSError as problem:
@@ -65,7 +67,13 @@ def fetch_text(address: str, credential: Mapping[str, str] | None = None, *, tim
 
 def show_address(address: str) -> str:
     """The address without what may be secret in it: a name and password, and the query."""
-    return _origin(address) + urlsplit(address).path
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return UNREADABLE_ADDRESS
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        return UNREADABLE_ADDRESS
+    return _origin(address) + parts.path
 
 
 def fetch_file(address: str, target: Path, *, sha256: str = "", told: Told = lambda _: None) -> None:
@@ -130,7 +138,7 @@ def _origin(address: str) -> str:
 
 def _request(address: str, headers: Mapping[str, str] | None) -> urllib.request.Request:
     if not address.startswith(("http://", "https://")):
-        raise ValueError("expected an http or https address")
+        raise ValueError("expected http:// or https:// and a host")
     if "@" in urlsplit(address).netloc:
         raise ValueError("a name or a password in an address is not supported")
     return urllib.request.Request(address, headers={"user-agent": f"footplate/{__version__}", **(headers or {})})

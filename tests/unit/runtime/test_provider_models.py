@@ -222,6 +222,16 @@ async def test_a_secret_in_the_address_of_a_provider_is_not_in_the_error(
     assert "SECRET" not in "\n".join(choices.problems)
 
 
+@pytest.mark.parametrize("address", ["http://[half", "ada:SECRET@127.0.0.1:9"], ids=["half", "no-scheme"])
+async def test_an_address_that_cannot_be_read_is_a_problem_and_not_shown(
+    machine: Machine, keeper: Keeper, address: str
+) -> None:
+    machine.env |= {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": address}
+    choices = await ChoiceBook(Settings(), machine.env).refresh("claude", keeper)
+    assert "could not be fetched" in "\n".join(choices.problems)
+    assert "SECRET" not in "\n".join(choices.problems)
+
+
 async def test_a_credential_does_not_follow_a_redirect_to_another_host(machine: Machine, keeper: Keeper) -> None:
     elsewhere = machine.env["ANTHROPIC_BASE_URL"].replace("127.0.0.1", "localhost")
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Redirecting, elsewhere))

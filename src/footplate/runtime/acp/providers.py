@@ -30,7 +30,7 @@ from footplate.engines.base import Described, Options, Spawn
 from footplate.engines.login import Account, Gateway, GatewayProtocol, LoginState, LogsIn
 from footplate.runtime.acp.room import Reply, Room, read_params
 from footplate.runtime.audit import Principal
-from footplate.runtime.fetching import show_address
+from footplate.runtime.fetching import UNREADABLE_ADDRESS, show_address
 from footplate.runtime.programs import run_program
 from footplate.runtime.session import Session
 
@@ -104,10 +104,9 @@ async def disable_provider(room: Room, rpc_id: RpcId, envelope: Envelope) -> Rep
 async def set_route(room: Room, who: Principal, gateway: Gateway | None, env: dict[str, str]) -> None:
     """The route of every session that the client opens from now on, recorded with its address alone."""
     if env != room.env:
-        try:
-            target = show_address(gateway.base_url) if gateway is not None else ""
-        except ValueError as problem:
-            raise invalid_params(f"the address of the gateway is none: {problem}") from problem
+        target = show_address(gateway.base_url) if gateway is not None else ""
+        if target == UNREADABLE_ADDRESS:
+            raise invalid_params("invalid address of the gateway: expected http:// or https:// and a host")
         detail = {"agent": room.engine.name, "protocol": gateway.protocol if gateway is not None else ""}
         await room.services.audit.record("session.route", who, target=target, detail=detail)
     room.env, room.gateway = env, gateway

@@ -116,7 +116,8 @@ class Relay:
                 mode = str(params.value)
                 await record("session.mode", who, session=params.session_id, detail={**detail, "mode": mode})
             case "providers/set" | "providers/disable":
-                await record("session.route", who, target=_address(params.base_url), detail=detail)
+                address = show_address(params.base_url) if params.base_url else ""
+                await record("session.route", who, target=address, detail=detail)
             case "logout" | "auth/logout":
                 await record("agent.logout", who, target=self._name)
             case _:
@@ -275,14 +276,6 @@ def _read(raw: bytes | msgspec.Raw | None, shape: type[T]) -> T:
         return msgspec.json.decode(raw or b"{}", type=shape)
     except UNREADABLE:
         return shape()
-
-
-def _address(url: str) -> str:
-    """The address without what may be secret in it; the agent may take one that is none."""
-    try:
-        return show_address(url) if url else ""
-    except ValueError:
-        return "an address that cannot be read"
 
 
 def _text(raw: msgspec.Raw | None) -> bytes:

@@ -251,11 +251,13 @@ async def test_routes_and_logouts_of_a_relayed_agent_are_in_the_log_without_secr
         secret = {"baseUrl": "https://ada:SECRET@gateway.example/v1?key=SECRET", "headers": {"x-key": "SECRET"}}
         await wire.call("providers/set", {"providerId": "main", **secret})
         await wire.call("providers/set", {"baseUrl": "http://[half"})
+        await wire.call("providers/set", {"baseUrl": "ada:SECRET@gateway.example/v1"})
         await wire.call("providers/disable", {"providerId": "main"})
         await wire.call("logout", {})
         records = (await acts(served))[1:]
     assert [(each["act"], each.get("target", ""), each["by"]) for each in records] == [
         ("session.route", "https://gateway.example/v1", "operator"),
+        ("session.route", "an address that cannot be read", "operator"),
         ("session.route", "an address that cannot be read", "operator"),
         ("session.route", "", "operator"),
         ("agent.logout", "odd", "operator"),
