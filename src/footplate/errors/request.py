@@ -110,7 +110,7 @@ class UnknownRequest(RequestError):
 
 
 class AlreadyAnswered(RequestError):
-    """Somebody was first, or the agent no longer asks. `who` is by whom and from where, in words to be shown."""
+    """Somebody was first, or the agent no longer asks."""
 
     code: ClassVar[str] = "request_closed"
     title: ClassVar[str] = "Request already closed"

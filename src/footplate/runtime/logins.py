@@ -17,6 +17,9 @@ from footplate.tasks import Tasks
 MOST_KNOWN: Final = 10_000
 """With more addresses than this all are forgotten, and recorded once more."""
 
+ROUND_S: Final = 1.0
+"""Between two rounds of counts that are due: many addresses cost one record of work, not one each."""
+
 FAILED_S: Final = 60.0
 """Failed calls of one address are recorded once in this time, with their number: a record costs a sync."""
 
@@ -82,7 +85,7 @@ class Logins:
     async def _write_later(self) -> None:
         """Record counts when their minute is over, until there are none."""
         while waiting := [each for each in self._failed.values() if each.count]:
-            await asyncio.sleep(max(min(map(self._wait_s, waiting)), 0.0))
+            await asyncio.sleep(max(min(map(self._wait_s, waiting)), ROUND_S))
             await self._write([each for each in waiting if self._wait_s(each) <= 0])
 
     def _wait_s(self, failures: _Failures) -> float:

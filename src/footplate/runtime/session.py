@@ -7,6 +7,7 @@ hears of it, and every later one is told who was first.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -146,7 +147,7 @@ class Session(SessionLife):
         check_effort(self._engine, effort)
         if effort:
             await self._set(c.SetEffort(key=self._key(), effort=effort), None)
-        await self.respec(msgspec.structs.replace(self.spec, effort=effort))
+        await self._change_spec(lambda spec: msgspec.structs.replace(spec, effort=effort))
         if not effort and self.resumable:
             await self._do(self._conductor.renew)
 
@@ -172,7 +173,7 @@ class Session(SessionLife):
         changed = tuple(msgspec.structs.replace(each, value=value) if each.id == option else each for each in told)
         event = m.ConfigChanged(options=changed) if changed != told else None
         await self._set(c.SetOption(key=self._key(), option=option, value=value), event)
-        await self.respec(msgspec.structs.replace(self.spec, choices={**self.spec.choices, option: value}))
+        await self._change_spec(lambda spec: msgspec.structs.replace(spec, choices={**spec.choices, option: value}))
 
     async def respec(self, spec: SessionSpec, principal: Principal = SERVICE) -> None:
         """Have the agent's next process be started like this."""
@@ -181,13 +182,23 @@ class Session(SessionLife):
             await self._record("session.mode", principal, {"mode": spec.mode, "before": self.spec.mode})
         if spec.limits != self.spec.limits:
             await self._record("session.limits", principal, msgspec.to_builtins(spec.limits))
-        before = self.spec.effort
-        if spec.effort != before:
+        if spec.effort != self.spec.effort:
             check_effort(self._engine, spec.effort)
-        await keep_spec(self._services.store, self.id, spec)
-        self._conductor.spec = spec
-        if spec.effort != before:
-            await self._do(lambda: self._log.append([m.EffortChanged(effort=spec.effort)], source="person"))
+        await self._change_spec(lambda _: spec)
+
+    async def _change_spec(self, change: Callable[[SessionSpec], SessionSpec]) -> None:
+        """Store what the next process is started with. In the mailbox: an answer may raise a limit at the same time."""
+        await self._ready()
+
+        async def work() -> None:
+            before = self.spec
+            spec = change(before)
+            await keep_spec(self._services.store, self.id, spec)
+            self._conductor.spec = spec
+            if spec.effort != before.effort:
+                await self._log.append([m.EffortChanged(effort=spec.effort)], source="person")
+
+        await self._do(work)
 
     async def rename(self, title: str) -> None:
         """Give the session a title."""
