@@ -13,6 +13,7 @@ from footplate.events.requests import (
     Answer,
     Decline,
     Deny,
+    OptionKind,
     Reply,
     Request,
     RequestOption,
@@ -130,6 +131,24 @@ def test_editing_is_offered_where_the_agent_takes_a_changed_input(means: Allow |
     assert ("e edit" in dialogue.hint()) == (means is not None)
     assert isinstance(dialogue.press("e"), EditInput) == (means is not None)
     assert isinstance(dialogue.read('e {"command":"ls"}'), Give) == (means is not None)
+
+
+@pytest.mark.parametrize("kind", ["allow_once", "allow_session", "allow_always", "other"])
+def test_the_session_is_offered_where_something_can_be_allowed_for_it(kind: OptionKind) -> None:
+    options = (RequestOption(id="yes", label="Yes", kind=kind), RequestOption(id="no", label="No", kind="deny"))
+    request = msgspec.structs.replace(PERMISSION, suggestions=(), options=options)
+    can = kind in ("allow_once", "allow_session")
+    assert ("s session" in Dialogue(request).hint()) == can
+    pressed = _press(request, "s")
+    assert _read(request, "s") == pressed
+    refusal = Stay((Line("this agent has no way to allow it for the session", "dim", 1),))
+    assert pressed == (Give(Allow(scope="session")) if can else refusal)
+    always = _press(request, "a")
+    if kind == "allow_always":
+        assert always == Give(Allow(scope="always"))
+    else:
+        rest = "; s allows it for this session" if can else ""
+        assert always == Stay((Line(f"the agent proposes no lasting rule{rest}", "dim", 1),))
 
 
 def test_what_always_means_for_the_agent_is_shown_before_it_is_chosen() -> None:

@@ -187,8 +187,9 @@ class Dialogue:
         if self.request.kind == "question":
             return self._question_hint()
         exactly = " · p exactly this" if self.request.plan_prompt else ""
+        session = " · s session" if session_meaning(self.request) else ""
         edit = " · e edit" if takes_changed_input(self.request) else ""
-        return f"y once · s session{exactly} · a always{edit} · n deny · x deny and stop"
+        return f"y once{session}{exactly} · a always{edit} · n deny · x deny and stop"
 
     def _question_hint(self) -> str:
         question = self.question
@@ -227,6 +228,8 @@ class Dialogue:
         match key:
             case "y":
                 return Give(Allow())
+            case "s" if not session_meaning(self.request):
+                return Stay((Line("this agent has no way to allow it for the session", "dim", 1),))
             case "s":
                 return Give(Allow(scope="session"))
             case "p" if self.request.plan_prompt:
@@ -291,7 +294,8 @@ class Dialogue:
             )
         if lasting_option(self.request) is not None:
             return Give(Allow(scope="always"))
-        return Stay((Line("the agent proposes no lasting rule; s allows it for this session", "dim", 1),))
+        session = "; s allows it for this session" if session_meaning(self.request) else ""
+        return Stay((Line(f"the agent proposes no lasting rule{session}", "dim", 1),))
 
     def _rule(self, key: str) -> Step:
         suggestions = self.request.suggestions
