@@ -112,6 +112,15 @@ def test_the_page_sends_an_edited_input_with_the_numbers_as_they_are_written(tmp
     assert call_page(program, [edited, "1.0"]) == [f'{{"updated_input":{edited}}}', '{"updated_input":1.0}']
 
 
+def test_the_page_takes_an_object_alone_for_an_edited_input(tmp_path: Path) -> None:
+    imported = (
+        'import { readEdited } from "../src/ui/requests/input_parts"; import { writeJson } from "../src/api/json";'
+    )
+    program = bundle_function("read_edited", imported, "writeJson(readEdited(given))", tmp_path)
+    refused = ["1.0", "1e400", "1", '"text"', "[1.0]", "true", "null", "", '{"a":']
+    assert call_page(program, [*refused, '{"a":1.0}', "{}"]) == [*["null"] * len(refused), '{"a":1.0}', "{}"]
+
+
 def test_an_input_that_cannot_be_read_is_shown_as_it_is() -> None:
     broken = Request(id=RequestId("r"), kind="permission", title="x", input=msgspec.Raw(b'{"a": '))
     assert [(field.name, field.text) for field in split_input(broken).fields] == [("input", '{"a": ')]

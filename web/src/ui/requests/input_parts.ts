@@ -1,5 +1,5 @@
 // What a permission is about, in parts that can be drawn; the twin of src/footplate/events/inputs.py, where the rules are.
-import { ExactNumber, writeJson } from "../../api/json";
+import { ExactNumber, readJson, writeJson } from "../../api/json";
 import type { Answer, ContentBlock, FileChange, Request } from "../../api/types";
 import { formatBytes } from "../format";
 
@@ -38,6 +38,16 @@ export function changeRequest<T extends Pick<Request, "title" | "input" | "detai
   if (answer?.type !== "allow" || answer.updated_input == null) return null;
   const detail = request.detail?.kind === "file_change" ? null : request.detail;
   return { ...request, title: "", input: answer.updated_input, detail, content: [] };
+}
+
+/** The input that a person has written as JSON, its numbers as they are written; null where it is no object. */
+export function readEdited(text: string): Record<string, unknown> | null {
+  try {
+    const value = readJson(text, true);
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
 }
 
 /** A block of content in words; its picture is drawn beside that. */
@@ -129,6 +139,6 @@ function written(value: unknown): string {
   return typeof value === "string" ? value : writeJson(value, 2);
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
+export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
 }

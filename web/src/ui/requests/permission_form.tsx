@@ -1,7 +1,7 @@
 // A permission: once, for the session, by a lasting rule, changed, or not.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { readJson, writeJson } from "../../api/json";
+import { writeJson } from "../../api/json";
 import type { AnswerBody, RequestOption } from "../../api/types";
 import { texts } from "../../texts";
 import { focusNow } from "../focus";
@@ -12,6 +12,7 @@ import { sessionMeaning } from "./answer_words";
 import { answer, equalTo, sending } from "./answering";
 import type { Asked } from "./asked";
 import { showExact, showHidden, showLine } from "../visible";
+import { isObject, readEdited } from "./input_parts";
 import { InputView } from "./input_view";
 
 const words = texts.requests;
@@ -117,7 +118,7 @@ interface StageProps {
 }
 
 function EditForm({ asked, give, back }: StageProps & { asked: Asked }): JSX.Element {
-  const fields = asObject(asked.input);
+  const fields = isObject(asked.input) ? asked.input : null;
   const [text, setText] = useState(writeJson(fields ?? {}, 2));
   const [problem, setProblem] = useState("");
   const [single, setSingle] = useState(() => mainField(fields));
@@ -126,14 +127,9 @@ function EditForm({ asked, give, back }: StageProps & { asked: Asked }): JSX.Ele
       give({ behavior: "allow", updated_input: { ...fields, [single.name]: single.text } });
       return;
     }
-    try {
-      const changed = readJson(text, true);
-      const object = asObject(changed);
-      if (!object) throw new SyntaxError(words.editBad);
-      give({ behavior: "allow", updated_input: object });
-    } catch {
-      setProblem(words.editBad);
-    }
+    const edited = readEdited(text);
+    if (edited) give({ behavior: "allow", updated_input: edited });
+    else setProblem(words.editBad);
   };
   const rows = Math.min(14, Math.max(2, (single?.text ?? text).split("\n").length + 1));
   return (
@@ -184,10 +180,6 @@ function Revealed({ text }: { text: string }): JSX.Element | null {
       <pre class="whole">{shown}</pre>
     </div>
   );
-}
-
-function asObject(value: unknown): Record<string, unknown> | null {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
 }
 
 /** A command is edited as a command, not as JSON; but a text field would turn each carriage return into a line feed. */
