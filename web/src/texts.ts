@@ -132,7 +132,6 @@ export const texts = {
     empty: "Nothing was said yet.",
     emptyHint: "Type below. Enter sends, Shift+Enter makes a new line.",
     latest: "Jump to latest",
-    newBelow: "New below",
     you: "You",
     agent: "The agent",
     thinking: "Thinking",
@@ -151,15 +150,11 @@ export const texts = {
     notDelivered: "The agent did not get this message.",
     interrupted: "Interrupted",
     image: "Image",
-    attachment: "Attachment",
     command: "You ran",
     compacting: "Shortening the context…",
     compacted: (before: string, after: string) => `Context shortened: ${before} → ${after} tokens`,
     compactFailed: (error: string) => `The context could not be shortened: ${error}`,
     rewound: (files: number) => `${count(files, "file", "files")} put back`,
-    working: "Working",
-    elapsed: "Time of this turn",
-    unknownEvents: (number: number) => count(number, "event of a newer version is not shown", "events of a newer version are not shown"),
   },
 
   tools: {
@@ -203,17 +198,13 @@ export const texts = {
     deleted: "deleted",
     moved: (to: string) => `moved to ${to}`,
     noText: "(the agent does not say what changes)",
-    unchanged: (lines: number) => count(lines, "unchanged line", "unchanged lines"),
     line: (from: number) => `from line ${from}`,
-    expand: "Show details",
-    collapse: "Hide details",
   },
 
   requests: {
     tray: "Waits for you",
     trayEmpty: "Nothing waits for you.",
     trayCount: (number: number) => count(number, "waits for you", "wait for you"),
-    openSession: "Open the session",
     permission: "asks for permission",
     question: "asks you",
     plan: "has a plan",
@@ -292,7 +283,6 @@ export const texts = {
     reviseHint: "What should be different?",
     reviseSend: "Send it back",
     allowedPrompts: "Allow with it",
-    closedHere: (title: string) => `Answered: ${title}`,
   },
 
   composer: {
@@ -308,7 +298,6 @@ export const texts = {
     interrupt: "Stop",
     interruptHint: "Stop what runs (Escape twice)",
     queued: "Next up",
-    queuedEmpty: "Nothing is queued.",
     paused: (count: number) => `${count === 1 ? "1 prompt is" : `${count} prompts are`} paused since the restart.`,
     continue: "Continue",
     moveUp: "Move up",
