@@ -57,6 +57,21 @@ async def test_a_permission_is_edited_denied_with_words_and_allowed_by_a_lasting
     await expect(ran.locator(".card-head")).to_contain_text("edited")
     await person.picture("edited-answer")
 
+    card = await bash(person, "touch never", then="Refused:")
+    await card.get_by_role("button", name="Edit first").click()
+    await card.get_by_role("button", name="Edit all fields as JSON").click()
+    await card.get_by_role("textbox").fill("1.0")
+    await card.get_by_role("button", name="Allow as changed").click()
+    await expect(card.get_by_role("alert")).to_have_text("This is not a JSON object.")
+    await card.get_by_role("textbox").fill('{"command": 5}')
+    await card.get_by_role("button", name="Allow as changed").click()
+    await person.sees("Refused:")
+    refused = person.page.locator(".card.command").last
+    await expect(refused.locator(".outcome")).to_contain_text("refused the answer")
+    await expect(refused.locator(".changed-input")).to_have_count(0)
+    await expect(refused.locator(".card-head")).not_to_contain_text("edited")
+    assert not (world.work / "never").exists()
+
     card = await bash(person, "touch refused", then="Second:")
     await card.get_by_role("button", name="Deny…").click()
     await card.get_by_role("textbox").fill("not in this folder")

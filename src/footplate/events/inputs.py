@@ -21,7 +21,7 @@ from footplate.events.content import (
     TerminalBlock,
     TextBlock,
 )
-from footplate.events.requests import Allow, Answer, Request
+from footplate.events.requests import Allow, Answer, Request, RequestState
 from footplate.events.tools import CommandDetail, FileChange, FileChangeDetail, Hunk
 from footplate.events.wording import format_size
 
@@ -78,12 +78,15 @@ def split_input(request: Request) -> InputParts:
     return InputParts(command=command, changes=changes, fields=fields + shown)
 
 
-def change_request(request: Request, answer: Answer | None) -> Request | None:
-    """What runs in place of the request: the input that the answer gave, or None where it changed nothing.
+def change_request(request: Request, answer: Answer | None, state: RequestState) -> Request | None:
+    """What runs in place of the request: the input that the answer gave.
 
+    None where the answer changed nothing, and where nothing is known to run: a request can end with an answer that the
+    agent refused or never used.
     The detail of a change of files is that of the input that was asked for, so the new input shows each of its fields.
     """
-    if not isinstance(answer, Allow) or answer.updated_input is None:
+    runs = state in ("answered", "applied")
+    if not runs or not isinstance(answer, Allow) or answer.updated_input is None:
         return None
     detail = None if isinstance(request.detail, FileChangeDetail) else request.detail
     return msgspec.structs.replace(request, title="", input=answer.updated_input, detail=detail, content=())

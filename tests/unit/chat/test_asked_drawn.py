@@ -65,6 +65,14 @@ def test_what_runs_with_the_edits_of_an_answer_is_shown_beside_what_was_asked(li
     assert f"allowed with edits by bob\n\nIt runs with this input ({size}):\ntouch right⟨U+202E⟩" in text
 
 
+@pytest.mark.parametrize("state", ["rejected", "withdrawn", "unanswered"])
+def test_no_input_is_said_to_run_where_the_agent_did_not_use_the_answer(state: str) -> None:
+    edited = Allow(updated_input=msgspec.Raw(b'{"command":"ls"}'))
+    text = _draw(_asked({"command": "cd"}), state=state, reason="gone", answer=edited, answered_by="bob")
+    assert "allowed with edits by bob" in text
+    assert "runs with" not in text
+
+
 def test_the_page_is_linked_where_its_address_is_known() -> None:
     link = "https://box.test/ui/sessions/01M"
     assert f"see it whole: {link} or `footplate requests show req_1`" in _draw(_write("x\n" * 9000), link)

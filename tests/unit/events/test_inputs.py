@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import get_args
 
 import msgspec
 import pytest
 
 from footplate.events.ids import RequestId
 from footplate.events.inputs import InputParts, change_request, split_input
-from footplate.events.requests import Allow, Answer, Request
+from footplate.events.requests import Allow, Answer, Request, RequestState
 from footplate.events.wording import describe_text_size
 from tests.page_program import bundle_function, call_page, run_lines
 
@@ -91,6 +92,7 @@ def test_what_runs_with_an_edited_input_is_the_same_on_the_page(tmp_path: Path, 
     changed = change_request(
         msgspec.json.decode(msgspec.json.encode(given), type=Request),
         msgspec.json.decode(msgspec.json.encode(answer), type=Answer),
+        "applied",
     )
     assert changed is not None
     parts = split_input(changed)
@@ -101,8 +103,24 @@ def test_what_runs_with_an_edited_input_is_the_same_on_the_page(tmp_path: Path, 
     program = bundle_function("changed", imported, "parts(changeRequest(...given))", tmp_path)
     fields = [[field.name, field.text] for field in parts.fields]
     expected = {"command": parts.command, "changes": 0, "fields": fields, "text": parts.text}
-    assert call_page(program, [[given, answer]]) == [expected]
-    assert change_request(changed, Allow()) is None
+    assert call_page(program, [[given, answer, "applied"]]) == [expected]
+    assert change_request(changed, Allow(), "applied") is None
+
+
+def test_an_input_is_said_to_run_only_where_the_agent_has_not_refused_it(tmp_path: Path) -> None:
+    given = Request(id=RequestId("r"), kind="permission", title="x", input=msgspec.Raw(b"{}"))
+    answer = Allow(updated_input=msgspec.Raw(b'{"command":"ls"}'))
+    states = get_args(RequestState)
+    runs = [state for state in states if change_request(given, answer, state) is not None]
+    assert runs == ["answered", "applied"]
+    program = bundle_function(
+        "runs",
+        'import { changeRequest } from "../src/ui/requests/input_parts";',
+        "changeRequest(...given) !== null",
+        tmp_path,
+    )
+    plain = [msgspec.json.decode(msgspec.json.encode(each)) for each in (given, answer)]
+    assert call_page(program, [[*plain, state] for state in states]) == [state in runs for state in states]
 
 
 def test_the_page_sends_an_edited_input_with_the_numbers_as_they_are_written(tmp_path: Path) -> None:

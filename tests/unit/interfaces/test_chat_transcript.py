@@ -213,11 +213,34 @@ def test_what_runs_with_the_edits_of_an_answer_is_shown() -> None:
         m.RequestAnswered(request=request.id, answer=edited, by="bob"),
         m.ToolEnded(call=call, ok=True, outcome="completed"),
     )[-4:] == [
-        "= allowed with edits by bob · touch wrong, as asked; it runs:",
+        "= allowed with edits by bob · touch wrong, as asked; edited to:",
         "  command: touch right⟨U+202E⟩",
         "  timeout: 5",
         "✓ touch wrong, as asked; it ran with edits (3s)",
     ]
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        m.RequestRejected(request=RequestId("r"), reason="no such command"),
+        m.RequestWithdrawn(request=RequestId("r"), reason="no such command"),
+        m.RequestUnanswered(request=RequestId("r"), reason="no such command"),
+    ],
+)
+def test_no_call_is_said_to_have_run_with_edits_that_the_agent_did_not_use(ending: Event) -> None:
+    call = ToolCallId("c")
+    raw = msgspec.Raw(b"{}")
+    request = Request(id=RequestId("r"), kind="permission", title="touch wrong", call=call, input=raw)
+    told = _texts(
+        m.ToolStarted(call=call, name="Bash", kind="command", title="touch wrong"),
+        m.RequestOpened(request=request),
+        m.RequestAnswered(request=request.id, answer=Allow(updated_input=msgspec.Raw(b'{"command":5}')), by="bob"),
+        ending,
+        m.ToolEnded(call=call, ok=False, outcome="denied"),
+    )
+    assert told[-1] == "✗ touch wrong, denied (4s)"
+    assert "no such command" in told[-2]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from footplate.engines.mock.engine import MockEngine
 from footplate.events.base import ResumeToken
 from footplate.events.ids import EngineSessionId, RequestId, SessionId
-from footplate.events.requests import Allow, Choose, RequestOption
+from footplate.events.requests import Allow, Choose, RequestOption, RequestState
 from footplate.events.run_events import CommandAction, Completed, RunMeta, Started, TextNote
 from footplate.events.runs import Action, RunEvent
 from footplate.events.tools import CommandDetail
@@ -136,6 +136,12 @@ def test_a_request_says_what_was_answered_and_how_far_it_got(far: dict[str, Any]
     options = (RequestOption(id="allow", label="Allow", kind="allow_once"),)
     shown = render_head(replace(ASKED, options=options, **far), width=1000)
     assert shown == f"permission {ASKED.id} ({said}): {COMMAND}"
+
+
+@pytest.mark.parametrize("state", get_args(RequestState))
+def test_a_request_says_what_runs_with_edits_unless_the_agent_did_not_use_them(state: RequestState) -> None:
+    shown = render_request(replace(ASKED, state=state, answer=Allow(updated_input=msgspec.Raw(b'{"command":"ls"}'))))
+    assert ("it runs with this input:\n    command: ls" in shown) == (state in ("answered", "applied"))
 
 
 @pytest.mark.parametrize("width", [80, 40])

@@ -126,7 +126,7 @@ def _hint(asked: Asked) -> str:
 
 def _changed(asked: Asked) -> Rich:
     """What runs instead of what was asked, where the answer changed it."""
-    changed = change_request(asked.request, asked.view.answer)
+    changed = change_request(asked.request, asked.view.answer, asked.view.state)
     if changed is None:
         return plain("")
     parts = split_input(changed)

@@ -116,7 +116,7 @@ def render_request(info: RequestInfo, *, width: int = 0) -> str:
     lines += [f"  {name}: {one_line(fact)}" for name, fact in facts.items() if fact]
     room = width or screen_width()
     lines += [row for line in request_body(_asked(info), indent=1) for row in rows_of(line, room, color=False)]
-    if (changed := change_request(_asked(info), info.answer)) is not None:
+    if (changed := change_request(_asked(info), info.answer, info.state)) is not None:
         lines.append("  with the edits of the answer it runs with this input:")
         lines += [row for line in input_lines(split_input(changed), 2) for row in rows_of(line, room, color=False)]
     if session := session_meaning(_asked(info)):

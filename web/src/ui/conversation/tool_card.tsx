@@ -9,6 +9,7 @@ import { Folder, relativePath } from "../folder";
 import { Icon, type IconName } from "../icons";
 import { RequestCard } from "../requests/request_card";
 import { askedOf } from "../requests/asked";
+import { changeRequest } from "../requests/input_parts";
 import { RequestOutcome } from "../requests/outcome";
 import { showLine } from "../visible";
 import { ToolBody } from "./tool_body";
@@ -49,7 +50,7 @@ export function ToolCard({ item, live, session, held }: ToolCardProps): JSX.Elem
   const asks = held?.state === "open";
   const [open, setOpen] = useState<boolean | null>(null);
   const shown = asks || (open ?? (OPEN_AT_FIRST.has(item.kind) || item.status === "failed"));
-  const edited = held?.answer?.type === "allow" && held.answer.updated_input != null;
+  const edited = held !== undefined && changeRequest(held.request, held.answer, held.state) !== null;
   const running = item.status === "running";
   const title = titleOf(item, useContext(Folder));
   return (

@@ -1,6 +1,6 @@
 // What a permission is about, in parts that can be drawn; the twin of src/footplate/events/inputs.py, where the rules are.
 import { ExactNumber, readJson, writeJson } from "../../api/json";
-import type { Answer, ContentBlock, FileChange, Request } from "../../api/types";
+import type { Answer, ContentBlock, FileChange, Request, RequestView } from "../../api/types";
 import { formatBytes } from "../format";
 
 export interface InputField {
@@ -33,9 +33,10 @@ export function splitInput(request: Pick<Request, "input" | "detail" | "descript
   return { command, changes, fields: [...fields, ...(request.content ?? []).map(describeBlock)] };
 }
 
-/** What runs in place of a request: the input that the answer gave; null where it changed nothing. */
-export function changeRequest<T extends Pick<Request, "title" | "input" | "detail" | "content">>(request: T, answer: Answer | null): T | null {
-  if (answer?.type !== "allow" || answer.updated_input == null) return null;
+/** What runs in place of a request: the input that the answer gave; null where it changed nothing, or the agent did not use it. */
+export function changeRequest<T extends Pick<Request, "title" | "input" | "detail" | "content">>(request: T, answer: Answer | null, state: RequestView["state"]): T | null {
+  const runs = state === "answered" || state === "applied";
+  if (!runs || answer?.type !== "allow" || answer.updated_input == null) return null;
   const detail = request.detail?.kind === "file_change" ? null : request.detail;
   return { ...request, title: "", input: answer.updated_input, detail, content: [] };
 }

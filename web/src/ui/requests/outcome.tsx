@@ -21,7 +21,7 @@ export function RequestOutcome({ held }: { held: RequestView }): JSX.Element {
 
 /** What runs instead of what was asked, where the answer changed it. */
 function ChangedInput({ held }: { held: RequestView }): JSX.Element | null {
-  const changed = changeRequest(held.request, held.answer);
+  const changed = changeRequest(held.request, held.answer, held.state);
   if (!changed) return null;
   return (
     <div class="changed-input">

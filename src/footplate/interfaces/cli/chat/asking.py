@@ -137,8 +137,8 @@ def input_lines(parts: InputParts, indent: int) -> list[Line]:
 
 
 def changed_lines(request: Request | None, answer: Answer, *, indent: int = 0) -> list[Line]:
-    """What runs instead of what was asked, in short: the page shows all of it."""
-    changed = change_request(request, answer) if request is not None else None
+    """The input that an answer gave instead of what was asked, in short: the page shows all of it."""
+    changed = change_request(request, answer, "answered") if request is not None else None
     if changed is None:
         return []
     lines = shorten(input_lines(split_input(changed), indent), MOST_CHANGED)

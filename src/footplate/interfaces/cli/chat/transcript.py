@@ -54,8 +54,8 @@ class _Call(msgspec.Struct):
     began: float
     depth: int
     detail: ToolDetail | None = None
-    changed: bool = False
-    """An answer changed the input: the title is that of what was asked."""
+    changed: RequestId | None = None
+    """The request whose answer changed the input: the title is that of what was asked."""
 
 
 class _Stream(msgspec.Struct):
@@ -287,8 +287,15 @@ class Transcript:
         changed = changed_lines(request, event.answer, indent=1)
         call = self._calls.get(request.call) if request is not None and request.call is not None else None
         if call is not None:
-            call.changed = bool(changed)
-        return [Line(f"= {said} · {title}{', as asked; it runs:' if changed else ''}", "bold"), *changed]
+            call.changed = event.request if changed else None
+        return [Line(f"= {said} · {title}{', as asked; edited to:' if changed else ''}", "bold"), *changed]
+
+    def request_dropped(self, event: m.RequestRejected | m.RequestWithdrawn | m.RequestUnanswered) -> list[Line]:
+        """It ends without an answer, or with one that the agent did not use: then nothing ran with the edits of it."""
+        for call in self._calls.values():
+            if call.changed == event.request:
+                call.changed = None
+        return note_lines(event)
 
 
 def _words(content: tuple[ContentBlock, ...]) -> str:
@@ -332,5 +339,8 @@ _TABLE: Final[dict[type, Callable[..., list[Line]]]] = dict(
         _on(m.TurnEnded, Transcript.turn_ended),
         _on(m.RequestOpened, Transcript.request_opened),
         _on(m.RequestAnswered, Transcript.request_answered),
+        _on(m.RequestRejected, Transcript.request_dropped),
+        _on(m.RequestWithdrawn, Transcript.request_dropped),
+        _on(m.RequestUnanswered, Transcript.request_dropped),
     )
 )
