@@ -165,6 +165,53 @@ async def test_an_agent_without_a_choice_of_effort_goes_on_without_and_says_so(
         assert session.view().turns[-1].answer == "prompt 2", "it has its process still"
 
 
+@pytest.mark.parametrize(("another", "told"), [("high", "high"), ("", "low")])
+async def test_an_agent_that_cannot_resume_goes_on_after_an_effort_that_it_does_not_have(
+    services: Services, tmp_path: Path, another: str, told: str
+) -> None:
+    agents = {"picky": AcpAgentSettings(command=(*forgetful_agent.COMMAND, "low", "high"))}
+    picky = Services(
+        services.store,
+        services.keeper,
+        settings=Settings(acp_agents=agents),
+        environ=services.environ,
+        data=services.data,
+    )
+    async with Hub.open(picky) as hub:
+        session = await hub.create(SessionSpec(engine="picky", cwd=str(tmp_path), effort="ultra"))
+        for _ in "ab":
+            await turn(session)
+            assert "'ultra' cannot be used; expected one of low, high" in session.view().turns[-1].error
+        view = session.view()
+        assert (view.resume, view.resumable) == (None, True), "nothing was said in that conversation"
+        assert [value.value for option in view.options for value in option.values] == ["low", "high"]
+        await session.set_effort(another)
+        await turn(session)
+        assert session.view().turns[-1].answer == "prompt 1"
+        assert told_by_agent(session) == told
+        assert not session.resumable
+        await turn(session)
+        assert session.view().turns[-1].answer == "prompt 2", "it has its process still"
+
+
+async def test_an_agent_whose_start_failed_is_evicted_and_begins_anew(services: Services, tmp_path: Path) -> None:
+    agents = {"picky": AcpAgentSettings(command=(*forgetful_agent.COMMAND, "low", "high"))}
+    picky = Services(
+        services.store,
+        services.keeper,
+        settings=Settings(acp_agents=agents),
+        environ=services.environ,
+        data=services.data,
+    )
+    async with Hub.open(picky) as hub:
+        session = await hub.create(SessionSpec(engine="picky", cwd=str(tmp_path), effort="ultra"))
+        await turn(session)
+        await session.evict(idle=True)
+        await session.set_effort("high")
+        await turn(session)
+        assert session.view().turns[-1].answer == "prompt 1"
+
+
 def test_claude_takes_a_number_of_tokens_in_place_of_a_name() -> None:
     engine = ClaudeEngine()
     for effort in ("", "low", "max", "8000"):

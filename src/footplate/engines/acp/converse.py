@@ -2,9 +2,11 @@
 
     starting --initialize, logged in if need be, session/new or load, options set--> ready
         `--the agent refuses--> failed                   all of them --finish--> gone
+              `--an option of the open session was refused, and one is chosen--> starting
 
-Prompts wait until the session is ready and go out one at a time; ACP has no queue of its own. What the agent tells
-again while it loads a session is history that the log has already, and is passed over.
+The session is announced (`EngineAttached`) when it is ready: in one whose options were refused nothing was said, so
+nobody need go on with it. Prompts wait until the session is ready and go out one at a time; ACP has no queue of its
+own. What the agent tells again while it loads a session is history that the log has already, and is passed over.
 """
 
 from __future__ import annotations
@@ -283,24 +285,24 @@ class AcpConversation:
         if resume is None and not opened.session_id:
             self._fail("the agent opened a session without an id")
             return
-        state = self._in.state
-        state.learn(opened.modes, opened.config_options, opened.models)
+        self._in.session = resume or EngineSessionId(opened.session_id)
+        self._in.state.learn(opened.modes, opened.config_options, opened.models)
+        self._tell_missing()
+        self._configure()
+
+    def _attach(self) -> None:
         told = self._agent.agent_info if self._agent else None
         attached = EngineAttached(
             engine=self._engine,
-            engine_session_id=resume or EngineSessionId(opened.session_id),
-            reason="started" if resume is None else "resumed",
+            engine_session_id=self._in.session,
+            reason="started" if self._options.resume is None else "resumed",
             version=told.version if told else self._version,
-            model=state.model,
-            mode=state.mode,
+            model=self._in.state.model,
+            mode=self._in.state.mode,
             cwd=self._options.cwd,
             resumable=can_reopen(self._agent),
         )
         self._in.attach(attached)
-        if state.options:
-            self._in.events.append(state.config())
-        self._tell_missing()
-        self._configure()
 
     def _tell_missing(self) -> None:
         """What the session was to have and this agent cannot be given."""
@@ -309,37 +311,49 @@ class AcpConversation:
         missing += ["the skills of the folder"] if self._options.plugins else []
         for each in missing:
             text = f"{self._engine} cannot be given {each}; it goes on without"
-            self._in.events.append(Notice(level="warning", text=text, code="folder_config"))
+            self._in.tell([Notice(level="warning", text=text, code="folder_config")])
 
     def _configure(self) -> None:
         """Set the next option that was asked for; with none left the session is ready."""
         if not self._settings:
+            self._attach()
             self._phase = "ready"
             self._advance()
             return
-        name, value = self._settings.pop(0)
+        name, value = self._settings[0]
         option = find_option(self._in.state, name)
         has_it = option is not None and option.current_value in (value, value == "true")
         if option is None and name == "effort":  # a wish, not a rule: the session can do without
             text = f"{self._engine} has no choice of effort; it goes on without {value!r}"
-            self._in.events.append(Notice(level="warning", text=text, code=UnsupportedOption.code))
+            self._in.tell([Notice(level="warning", text=text, code=UnsupportedOption.code)])
         if has_it or (option is None and name not in ("model", "mode")):
+            self._settings.pop(0)
             self._configure()
             return
         try:
             call = set_option(self._engine, self._in.session, self._in.state, name, value)
         except RequestError as problem:
-            self._fail(str(problem))
+            self._refused(str(problem))
             return
 
         def configured(response: Envelope) -> None:
             if response.error is not None:
-                self._fail(f"{name} {value!r}: {word_error(response.error)}")
+                self._refused(f"{name} {value!r}: {word_error(response.error)}")
             else:
                 self._was_set(response, name, value)
+                self._settings.pop(0)
                 self._configure()
 
         self._request(call, configured)
+
+    def _refused(self, reason: str) -> None:
+        """The first of the settings cannot be had: the start has failed, unless another was chosen meanwhile."""
+        name, _ = self._settings[0]
+        if name in dict(self._settings[1:]):
+            self._settings.pop(0)
+            self._configure()
+        else:
+            self._fail(reason)
 
     def _read(self, response: Envelope, shape: type[Shape]) -> Shape | None:
         """The answer to a step of the start; without it there is no session."""
@@ -356,6 +370,8 @@ class AcpConversation:
         """There will be no session: whoever asks gets to know why."""
         self._phase = "failed"
         self._failure = Verdict(ok=False, stop_reason="error", error=reason, error_kind=kind)
+        if self._in.session:
+            self._in.release()  # what can be chosen instead
         if self._queue:
             self._advance()
         else:
@@ -395,11 +411,7 @@ class AcpConversation:
 
     def _set(self, name: str, value: str) -> None:
         if self._phase != "ready":
-            self._settings.append((name, value))
-            if name == "mode":  # a process that never gets ready leaves it to the next one
-                self._in.events.append(ModeChanged(mode=value))
-            elif name == "model":
-                self._in.events.append(ModelChanged(model=value))
+            self._set_at_start(name, value)
             return
         call = set_option(self._engine, self._in.session, self._in.state, name, value)
 
@@ -412,6 +424,19 @@ class AcpConversation:
 
         self._request(call, answered)
 
+    def _set_at_start(self, name: str, value: str) -> None:
+        """Choose it before there is a session; where a choice was refused, the start goes on with this one."""
+        flying = self._settings[:1] if self._phase == "starting" else []
+        self._settings = [*flying, *(dict(self._settings[len(flying) :]) | {name: value}).items()]
+        if name == "mode":  # a process that never gets ready leaves it to the next one
+            self._in.events.append(ModeChanged(mode=value))
+        elif name == "model":
+            self._in.events.append(ModelChanged(model=value))
+        if self._phase == "failed" and self._in.session:
+            self._phase, self._failure = "starting", None
+            self._in.hold()
+            self._configure()
+
     def _was_set(self, response: Envelope, name: str, value: str) -> None:
         """The agent took the value; the answer lists all options, or says nothing more."""
         try:
@@ -421,9 +446,9 @@ class AcpConversation:
         except msgspec.ValidationError:
             state = self._in.state
             change = {"mode": state.change_mode, "model": state.change_model}.get(name)
-            self._in.events += change(value) if change is not None else []
+            self._in.tell(change(value) if change is not None else [])
         else:
-            self._in.events += self._in.state.change_options(options)
+            self._in.tell(self._in.state.change_options(options))
 
     # ------------------------------------------------------------------------------------------- turns
 
@@ -478,7 +503,7 @@ class AcpConversation:
 
     def _end_turn(self, turn: Turn, verdict: Verdict, *, usage: Usage | None) -> None:
         session = self._in.session
-        resume = ResumeToken(engine=self._engine, value=session) if session else None
+        resume = ResumeToken(engine=self._engine, value=session) if self._in.attached else None
         self._in.events.append(end_turn(turn, verdict, answer=self._in.translator.answer, usage=usage, resume=resume))
         self._in.turn = None
 

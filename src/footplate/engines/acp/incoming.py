@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, TypeVar
 
 import msgspec
@@ -49,7 +49,7 @@ from footplate.engines.rpc import RpcLines
 from footplate.engines.standing import Standing
 from footplate.events.commands import AnswerRequest
 from footplate.events.ids import EngineSessionId, RequestId
-from footplate.events.model import Denial, EngineAttached, Event, Notice
+from footplate.events.model import ConfigChanged, Denial, EngineAttached, Event, ModeChanged, ModelChanged, Notice
 from footplate.events.requests import Answer, Reply
 from footplate.events.tools import ToolOutcome
 from footplate.host.lines import Block
@@ -84,19 +84,36 @@ class Incoming(RpcLines):
     def __init__(self, engine: str, options: Options) -> None:
         super().__init__()
         self.session = EngineSessionId("")
+        self.attached = False
         self.state = SessionState(cost_before=0.0 if options.resume is None else options.reported_cost_usd)
         self.translator = Translator()
         self.turn: Turn | None = None
         self._engine = engine
         self._options = options
         self._requests = Requests()
-        self._held: list[Event] = []
+        self._held: list[Event] | None = []
 
     def attach(self, attached: EngineAttached) -> None:
-        """The session exists; what the agent told of it before comes after that."""
+        """The session can be used; what the agent told of it before comes after that."""
         self.session = attached.engine_session_id
-        self.events += [attached, *self._held]
-        self._held.clear()
+        self.attached = True
+        self.events.append(attached)
+        self.release()
+
+    def hold(self) -> None:
+        """Hold back what the agent tells of the session."""
+        self._held = []
+
+    def release(self) -> None:
+        """Tell what was held back: of the options as they are now, not how they came to that."""
+        held, self._held = self._held or (), None
+        if self.state.options:
+            self.events.append(self.state.config())
+        self.events += [event for event in held if not isinstance(event, ConfigChanged | ModeChanged | ModelChanged)]
+
+    def tell(self, events: Iterable[Event]) -> None:
+        """What is told of the session."""
+        (self.events if self._held is None else self._held).extend(events)
 
     def take_over(self, standing: Standing, *, epoch: int) -> None:
         """Go on where another stopped. Answers that may not have been written are written again: by its id a request
@@ -201,18 +218,14 @@ class Incoming(RpcLines):
         if isinstance(update, UNPLACED):
             self.keep(f"an update without a place here: {type(update).__name__}")
         elif not isinstance(update, TURN_UPDATES):
-            events = self.state.feed(update)
-            if self.session:
-                self.events += events
-            else:
-                self._held += events
+            self.tell(self.state.feed(update))
         elif self.session:
             interrupted = self.turn is not None and self.turn.interrupted
             if isinstance(update, AgentMessageChunk | AgentThoughtChunk):
                 self.state.meter.count(update.meta)
-            self.events += self._requests.applied_by(update)
+            self.tell(self._requests.applied_by(update))
             try:
-                self.events += self.translator.feed(update, interrupted=interrupted)
+                self.tell(self.translator.feed(update, interrupted=interrupted))
             except MisplacedError as problem:
                 self.keep(str(problem))
 

@@ -157,13 +157,15 @@ def test_options_are_set_one_after_another_before_the_first_prompt() -> None:
     play.prompt()
     play.open(modes=MODES, configOptions=[select("m", "model", "small", "big")])
     assert play.frames[-1]["params"] == {"sessionId": SESSION, "configId": "m", "value": "big"}
-    events = play.answer("session/set_config_option", {"configOptions": [select("m", "model", "big", "small")]})
-    assert [type(event) for event in events] == [ConfigChanged, ModelChanged]
+    options: Json = {"configOptions": [select("m", "model", "big", "small")]}
+    assert play.answer("session/set_config_option", options) == [], "there is no session to speak of yet"
     assert play.frames[-1]["params"] == {"sessionId": SESSION, "modeId": "plan"}
-    events = play.answer("session/set_mode", {})
-    assert events == [ModeChanged(mode="plan"), events[1], *started()]
-    assert isinstance(events[1], ConfigChanged)
-    assert [(option.category, option.value) for option in events[1].options] == [("model", "big"), ("mode", "plan")]
+    attached, config, *rest = play.answer("session/set_mode", {})
+    assert isinstance(attached, EngineAttached)
+    assert (attached.model, attached.mode) == ("big", "plan")
+    assert isinstance(config, ConfigChanged)
+    assert [(option.category, option.value) for option in config.options] == [("model", "big"), ("mode", "plan")]
+    assert rest == started()
 
 
 @pytest.mark.parametrize(
@@ -177,7 +179,9 @@ def test_an_option_that_cannot_be_set_fails_the_prompt_instead_of_being_forgotte
     play = Play(options)
     play.prompt()
     play.open(modes=MODES)
-    assert play.events[-3:] == [*started(), ended(ok=False, error=error, error_kind="start", stop_reason="error")]
+    failed = ended(ok=False, error=error, error_kind="start", stop_reason="error", resume=None)
+    assert play.events[-4:] == [modes_are("default"), *started(), failed]
+    assert EngineAttached not in map(type, play.events), "nothing was said there: the next process begins anew"
 
 
 def test_an_option_that_the_agent_refuses_fails_the_prompt() -> None:
@@ -185,8 +189,58 @@ def test_an_option_that_the_agent_refuses_fails_the_prompt() -> None:
     play.prompt()
     play.open(modes=MODES)
     assert play.fail("session/set_mode", -32603, "not today")[-1] == ended(
-        ok=False, error="mode 'plan': not today", error_kind="start", stop_reason="error"
+        ok=False, error="mode 'plan': not today", error_kind="start", stop_reason="error", resume=None
     )
+
+
+EFFORTS = select("e", "thought_level", "low", "high")
+
+
+def test_a_start_that_failed_at_an_option_goes_on_with_another_choice() -> None:
+    play = Play(Options(cwd="/project", effort="ultra", choices={"b": "x"}))
+    play.prompt()
+    play.open(configOptions=[EFFORTS, select("b", "other", "w", "x")])
+    assert isinstance(play.events[-1], TurnEnded)
+    assert not play.events[-1].ok
+    play.command(SetEffort(key="1", effort="extreme"))
+    assert isinstance(play.events[-1], Notice)
+    assert play.events[-1].level == "error"
+    play.command(SetEffort(key="2", effort="high"))
+    assert play.frames[-1]["params"] == {"sessionId": SESSION, "configId": "e", "value": "high"}
+    play.prompt("again")
+    assert play.frames[-1]["method"] == "session/set_config_option", "it waits for the session"
+    high = select("e", "thought_level", "high", "low")
+    play.answer("session/set_config_option", {"configOptions": [high, select("b", "other", "w", "x")]})
+    assert play.frames[-1]["params"] == {"sessionId": SESSION, "configId": "b", "value": "x"}
+    events = play.answer("session/set_config_option", {"configOptions": [high, select("b", "other", "x", "w")]})
+    assert [type(event) for event in events] == [EngineAttached, ConfigChanged, TurnStarted, UserMessage]
+    play.answer("session/prompt", {"stopReason": "end_turn"})
+    assert play.events[-1] == ended(2)
+    play.finish()
+    assert_clean(play.events)
+
+
+def test_another_choice_of_a_refused_option_leaves_the_others_as_they_were() -> None:
+    play = Play(Options(cwd="/project", mode="plan", effort="high"))
+    play.open(modes=MODES, configOptions=[EFFORTS])
+    play.fail("session/set_mode", -32603, "not today")
+    play.command(SetEffort(key="1", effort="low"))
+    assert play.frames[-1]["params"] == {"sessionId": SESSION, "modeId": "plan"}, "it may be had by now"
+    play.fail("session/set_mode", -32603, "nor now")
+    assert play.events[-1] == Notice(level="error", text="mode 'plan': nor now", code="start")
+    assert play.command(SetMode(key="2", mode="default"))[:2] == [
+        ModeChanged(mode="default"),
+        EngineAttached(engine="acp", engine_session_id=SESSION, version="9", mode="default", cwd="/project"),
+    ]
+
+
+def test_a_choice_that_was_replaced_while_it_starts_does_not_fail_the_start() -> None:
+    play = Play(Options(cwd="/project", mode="plan"))
+    play.open(modes=MODES)
+    play.command(SetMode(key="1", mode="default"))
+    (attached, *_) = play.fail("session/set_mode", -32603, "not today")
+    assert isinstance(attached, EngineAttached)
+    assert attached.mode == "default"
 
 
 def test_without_a_session_every_prompt_fails_with_the_reason() -> None:
@@ -392,12 +446,17 @@ def test_a_mode_that_is_set_while_it_starts_is_known_at_once_and_set_later() -> 
     options = [select("m", "model", "small", "big")]
     play.answer("session/new", {"sessionId": SESSION, "modes": MODES, "configOptions": options})
     assert play.frames[-1]["params"] == {"sessionId": SESSION, "modeId": "plan"}
-    assert play.answer("session/set_mode", {})[0] == ModeChanged(mode="plan")
+    play.answer("session/set_mode", {})
+    attached, *_ = play.answer("session/set_config_option", {"configOptions": [select("m", "model", "big", "small")]})
+    assert isinstance(attached, EngineAttached)
+    assert (attached.mode, attached.model) == ("plan", "big")
 
 
 def test_a_mode_that_is_set_after_the_start_has_failed_is_kept_for_the_next_process() -> None:
-    play = Play(Options(cwd="/project", mode="fast"))
-    play.open(modes=MODES)
+    play = Play(Options(cwd="/project", resume=EngineSessionId("gone")))
+    play.begin()
+    play.answer("initialize", AGENT)
+    play.fail("session/load", -32002, "no such session: gone")
     assert play.command(SetMode(key="1", mode="plan")) == [ModeChanged(mode="plan")]
 
 
