@@ -126,10 +126,14 @@ async def reroute(room: Room, who: Principal, gateway: Gateway | None, env: dict
 
 
 async def _let_go(session: Session) -> None:
-    """Have the session's process end once it is idle: the next one has the new route."""
+    """Have the session's process end once it is idle: the next one has the new route.
+
+    One that alone has its conversation stays as it is.
+    """
     while session.busy:  # noqa: ASYNC110  its turn may end in many ways
         await asyncio.sleep(LOOK_AGAIN_S)
-    await session.evict()
+    if session.resumable:
+        await session.evict()
 
 
 def _routed(room: Room, envelope: Envelope) -> LogsIn:

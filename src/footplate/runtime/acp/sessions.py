@@ -126,7 +126,7 @@ async def list_sessions(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
 
 
 async def close_session(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
-    """Stop what runs and let its process go; the session stays in the list."""
+    """Stop what runs and let its process go, unless it alone has the conversation; the session stays in the list."""
     session = await find_session(room, read_params(envelope, CloseSessionRequest).session_id)
     seat = room.seats.get(session.id)
     if seat is not None:
@@ -134,7 +134,8 @@ async def close_session(room: Room, _id: RpcId, envelope: Envelope) -> Reply:
         await room.leave(session.id)
     elif session.busy and not session.watchers:
         await session.interrupt()
-    await session.evict()
+    if session.resumable:
+        await session.evict()
     return Reply(CloseSessionResponse())
 
 

@@ -9,6 +9,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from footplate.config.acp import AcpAgentSettings
+from footplate.config.settings import Settings
 from footplate.runtime.acp.agent import AcpAgent
 from footplate.runtime.acp.client import Manner, Send
 from footplate.runtime.acp.connection import Backend
@@ -16,6 +18,7 @@ from footplate.runtime.acp.guests import EDITOR
 from footplate.runtime.hub import Hub
 from footplate.runtime.services import Services
 from tests.acp_schema import V1, Judge
+from tests.e2e import forgetful_agent
 
 PATIENCE_S = 30.0
 Json = dict[str, Any]
@@ -144,6 +147,12 @@ class AcpClient:
     async def say(self, session: str, text: str) -> str:
         """A whole turn; its stop reason."""
         return str((await self.answer(await self.prompt(session, text)))["stopReason"])
+
+
+def with_forgetful(services: Services) -> Services:
+    """The same with an agent that can neither load nor resume."""
+    settings = Settings(acp_agents={"forgetful": AcpAgentSettings(command=(*forgetful_agent.COMMAND, "low", "high"))})
+    return Services(services.store, services.keeper, settings=settings, environ=services.environ, data=services.data)
 
 
 @asynccontextmanager

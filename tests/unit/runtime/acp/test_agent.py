@@ -14,7 +14,7 @@ from footplate.runtime.acp.guests import EDITOR
 from footplate.runtime.hub import Hub
 from footplate.runtime.services import Services
 from footplate.runtime.spec import SessionSpec
-from tests.unit.runtime.acp.client import RpcFailed, connected
+from tests.unit.runtime.acp.client import RpcFailed, connected, with_forgetful
 from tests.unit.runtime.following import until_asked, until_ended
 
 FORMS: dict[str, object] = {"elicitation": {"form": {}}}
@@ -335,6 +335,17 @@ async def test_sessions_are_listed_closed_and_deleted(hub: Hub, services: Servic
         with pytest.raises(RpcFailed) as unknown:
             await client.say(one, "gone")
         assert (unknown.value.code, unknown.value.data["sessionId"]) == (-32002, one)  # type: ignore[index]
+
+
+async def test_a_closed_session_whose_agent_cannot_resume_keeps_its_process(services: Services, tmp_path: Path) -> None:
+    forgetful = with_forgetful(services)
+    async with Hub.open(forgetful) as hub, connected(hub, forgetful, "forgetful") as client:
+        session = await client.open(tmp_path)
+        await client.say(session, "hello")
+        await client.call("session/close", sessionId=session)
+        await client.call("session/resume", sessionId=session, cwd=str(tmp_path), mcpServers=[])
+        await client.say(session, "again")
+        assert client.text(session) == "prompt 1prompt 2"
 
 
 @pytest.mark.parametrize(

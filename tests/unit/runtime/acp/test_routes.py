@@ -9,10 +9,12 @@ import msgspec
 import pytest
 
 from footplate.errors import StoreFull
+from footplate.runtime.acp.client import Manner
 from footplate.runtime.acp.guests import EDITOR
 from footplate.runtime.hub import Hub
 from footplate.runtime.services import Services
-from tests.unit.runtime.acp.client import RpcFailed, connected
+from footplate.runtime.spec import SessionSpec
+from tests.unit.runtime.acp.client import RpcFailed, connected, with_forgetful
 
 CAN = {"auth": {"_meta": {"gateway": True}}}
 GATEWAY = {"gateway": {"baseUrl": "https://me:pass@gate.example/v1?key=k1", "headers": {"x-api-key": "k2"}}}
@@ -54,6 +56,19 @@ async def test_a_route_is_recorded_by_its_address_alone(hub: Hub, services: Serv
     assert records[0]["detail"] == {"agent": "claude", "protocol": "anthropic"}
     for secret in ("pass", "k1", "k2", "k3"):
         assert secret not in str(records)
+
+
+async def test_another_route_ends_no_process_that_alone_has_its_conversation(
+    services: Services, tmp_path: Path
+) -> None:
+    forgetful = with_forgetful(services)
+    door = Manner(all_engines=True)
+    async with Hub.open(forgetful) as hub, connected(hub, forgetful, "claude", manner=door, can=CAN) as client:
+        session = await hub.create(SessionSpec(engine="forgetful", cwd=str(tmp_path)))
+        await client.say(session.id, "hello")
+        await client.call("providers/set", **ROUTE)
+        await client.say(session.id, "again")
+        assert client.text(session.id) == "prompt 1prompt 2"
 
 
 async def test_a_route_that_cannot_be_recorded_is_not_taken(
