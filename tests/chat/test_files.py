@@ -64,7 +64,7 @@ async def test_put_never_leaves_the_folder_and_keeps_off_what_is_denied(bench: B
 async def test_a_file_that_is_too_large_is_refused(bench: Bench) -> None:
     async with bench.bridge(files=TransferSettings(max_in_bytes=3)):
         await send(bench, "big.bin", b"12345")
-        await bench.bots.until(lambda: bench.me.sees("at most 3 bytes"))
+        await bench.bots.until(lambda: bench.me.sees("at most 3 B"))
 
 
 async def test_get_sends_a_file_and_a_folder_as_an_archive(bench: Bench) -> None:

@@ -65,6 +65,8 @@ def _on_a_server(place: ServedPlace, line: str) -> Ended:
         place.sh("footplate api acp post --server-id s1 --agent mock --json-file requests.jsonl")
     if "api DELETE" in line:
         place.sh(line.replace("DELETE", "PUT") + """ --data '{"type":"local","command":"x"}'""")
+    if "audit verify --file" in line:
+        place.sh("footplate audit export > audit.jsonl")
     if "worktrees remove" in line:
         place.post("/api/worktrees", project="shop", branch="fix/login")
     if '"claude --resume 0d5b..."' in line:
