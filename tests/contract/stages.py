@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import re
 import sys
 from collections.abc import AsyncIterator
@@ -149,9 +150,13 @@ async def line_stage(folder: Path) -> AsyncIterator[LineStage]:
 
 
 async def free_port() -> int:
-    """A port that nobody listens on just now."""
-    server = await asyncio.start_server(lambda _reader, _writer: None, "127.0.0.1", 0)
-    port: int = server.sockets[0].getsockname()[1]
-    server.close()
-    await server.wait_closed()
-    return port
+    """A port that nobody listens on just now, and that no connection out of this machine is given meanwhile."""
+    for port in random.sample(range(20_000, 32_000), 100):
+        try:
+            server = await asyncio.start_server(lambda _reader, _writer: None, "127.0.0.1", port)
+        except OSError:
+            continue
+        server.close()
+        await server.wait_closed()
+        return port
+    raise AssertionError("no free port below those of outgoing connections")

@@ -68,6 +68,13 @@ class Terminal:
                 assert wanted in self.text[self._mark :], f"it ended without {wanted!r}: {self.text[self._mark :]!r}"
         self._mark = found + len(wanted)
 
+    def wait_for_last_row(self, wanted: str, *, within: float = 20.0) -> None:
+        """Wait until the screen is drawn down to this row."""
+        deadline = time.monotonic() + within
+        while self.rows[-1] != wanted:
+            assert time.monotonic() < deadline, f"the last row is not {wanted!r}: {self.rows}"
+            self._read_some()
+
     def resize(self, columns: int, rows: int = 24) -> None:
         """Make the terminal another size."""
         fcntl.ioctl(self._side, termios.TIOCSWINSZ, struct.pack("4H", rows, columns, 0, 0))
