@@ -54,3 +54,4 @@ async def test_a_mode_that_cannot_be_recorded_is_not_set(bench: Bench, monkeypat
         await bench.bots.until(lambda: bench.me.sees("✗"))
         await bench.me.write("/mode")
         await bench.bots.until(lambda: bench.me.sees("permission mode: the default"))
+        assert not bench.me.sees("permission mode: plan")

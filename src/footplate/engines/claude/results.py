@@ -137,7 +137,7 @@ def usage(line: Result, before: Totals) -> tuple[Usage, Totals]:
         cache_read_tokens=tokens.cache_read_input_tokens,
         cache_write_tokens=tokens.cache_creation_input_tokens,
         reasoning_tokens=0 if thinking is None else thinking.thinking_tokens,
-        cost_usd=_sum(since) if since is not None else None if total is None else cost_since(before.cost_usd, total),
+        cost_usd=_cost(total, before, since),
         total_cost_usd=total,
         duration_ms=_whole(line.duration_ms),
         duration_api_ms=_whole(line.duration_api_ms),
@@ -147,8 +147,10 @@ def usage(line: Result, before: Totals) -> tuple[Usage, Totals]:
     return spent, after
 
 
-def _sum(models: Mapping[str, ModelTotals]) -> float:
-    return round(sum(used.cost_usd for used in models.values()), 9)
+def _cost(total: float | None, before: Totals, since: Mapping[str, ModelTotals] | None) -> float | None:
+    if since is not None:
+        return round(sum(used.cost_usd for used in since.values()), 9)
+    return None if total is None else cost_since(before.cost_usd, total)
 
 
 def context_size(totals: Totals, model: str) -> int | None:
